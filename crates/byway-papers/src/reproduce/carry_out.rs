@@ -102,7 +102,7 @@ fn result(
     level: Level,
 ) -> Result<PaperResult, String> {
     let ours = part.cells(place, None, (rows, &request.at));
-    let mut result = part.result(&ours, (request.effort, &request.at), level)?;
+    let mut result = part.result(&ours, request, level)?;
     for ablation in request.ablations.iter().filter(|_| !part.paper.questions) {
         let cells = part.cells(place, Some(*ablation), (rows, &request.at));
         part.ablate(*ablation, &cells, Level::default(), &mut result);

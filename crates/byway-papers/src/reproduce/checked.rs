@@ -26,6 +26,8 @@ pub struct Checked {
     pub detail: Option<String>,
     /// How near it is to saying something else.
     pub near: Option<Near>,
+    /// Why no more runs can show that it holds, where it is undecided and that is known.
+    pub beyond: Option<String>,
     /// The runs behind the figure; of a comparison, those of both arms at all places.
     pub runs: RunCount,
     /// What was changed of it since its first version.
@@ -41,22 +43,32 @@ impl Checked {
         self.outcome == Outcome::Holds
     }
 
-    /// Whether it would hold whatever the runs: it holds in a case in which it must not, or
-    /// there is no such case.
+    /// Whether it would hold whatever the runs: it holds in a case in which it must not, there is
+    /// no such case, or no run of it.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
-        let fails = |c: &Control| c.outcome != Outcome::Holds;
-        self.counts && (self.controls.is_empty() || !self.controls.iter().all(fails))
+        let shows = |c: &Control| matches!(c.outcome, Some(Outcome::Fails | Outcome::Undecided));
+        self.counts && (self.controls.is_empty() || !self.controls.iter().all(shows))
     }
 
-    /// The controls in which it holds, in words.
+    /// The controls in which it holds, or of which there are no runs, in words.
     #[must_use]
     pub fn vacuous_words(&self) -> String {
-        let holds = self.controls.iter().filter(|c| c.outcome == Outcome::Holds);
-        let names: Vec<&str> = holds.map(|c| c.name).collect();
-        match names.is_empty() {
-            true => "no control".to_owned(),
-            false => format!("holds with {}", names.join(", ")),
+        let named = |outcome| {
+            let controls = self.controls.iter().filter(|c| c.outcome == outcome);
+            let names: Vec<&str> = controls.map(|c| c.name).collect();
+            names.join(", ")
+        };
+        match (named(Some(Outcome::Holds)), named(None)) {
+            (holds, none) if holds.is_empty() && none.is_empty() => "no control".to_owned(),
+            (holds, none) if holds.is_empty() => format!("no runs of {none}"),
+            (holds, _) => format!("holds with {holds}"),
         }
+    }
+
+    /// The controls of which the runs do not tell whether it holds there.
+    pub fn open_controls(&self) -> impl Iterator<Item = &Control> {
+        let open = |c: &&Control| c.outcome == Some(Outcome::Undecided);
+        self.controls.iter().filter(open)
     }
 }

@@ -56,7 +56,7 @@ pub struct Claim {
     /// What must hold for it to count as reproduced: all of these.
     #[serde(rename = "check")]
     pub checks: Vec<Check>,
-    /// The same put to runs that its setting was not chosen by: shown, not counted.
+    /// The same put to runs that its setting was not chosen by: what is fitted must hold there as well.
     #[serde(default)]
     pub validation: Vec<Check>,
     /// Whether it states an order or a trend alone, so that no printed number is tested.
@@ -66,7 +66,8 @@ pub struct Claim {
     #[serde(default)]
     pub fitted: Option<String>,
     /// Why it is not reproduced, when it is known not to be; said only when a
-    /// check fails.
+    /// check fails. Here, in `undecided` and in `remark` `{1}` is replaced by what the first check
+    /// found, and so on: figures of runs are never written by hand.
     #[serde(default)]
     pub reason: Option<String>,
     /// Why it cannot be decided; said only when it is not.

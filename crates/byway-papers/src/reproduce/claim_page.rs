@@ -5,7 +5,7 @@ use super::html::escape;
 use super::marks::{badge, sign};
 use super::parameters::{Parameter, Source};
 use super::report::PaperResult;
-use super::verdict::{ClaimResult, Ran, Verdict};
+use super::verdict::{ClaimResult, Verdict};
 use std::fmt::Write;
 
 /// What was set, with what is not the paper's first.
@@ -67,7 +67,7 @@ pub(super) fn claim(out: &mut String, claim: &ClaimResult, paper: &PaperResult) 
     out.push_str("</tbody></table>\n");
     if !claim.validation.is_empty() {
         out.push_str(
-            "<p><b>On runs that the setting was not chosen by</b>, not counted:</p>\n<table class=\"checks\">\
+            "<p><b>On runs that the setting was not chosen by</b>, where it must hold as well:</p>\n<table class=\"checks\">\
              <thead><tr><th>what is looked at</th><th>paper</th><th>ns-2</th><th>byway</th><th>distinct runs\
              </th></tr></thead>\n<tbody>",
         );
@@ -109,11 +109,7 @@ fn ran(out: &mut String, claim: &ClaimResult, parameters: &[Parameter]) {
         return;
     }
     let runs: usize = claim.ran.iter().map(|r| r.runs.distinct).sum();
-    let is_its = |p: &&Parameter| {
-        let of = |r: &Ran| p.scenarios.is_empty() || p.scenarios.contains(&r.scenario);
-        p.source != Source::Printed && claim.ran.iter().any(of)
-    };
-    let others: Vec<&Parameter> = parameters.iter().filter(is_its).collect();
+    let others = claim.not_printed(parameters);
     let _ = writeln!(
         out,
         "<details class=\"ran\"><summary>What was run: {runs} distinct runs, {} parameters that the paper \
@@ -177,9 +173,7 @@ fn controls(out: &mut String, claim: &ClaimResult) {
     out.push_str("<details><summary>Where these checks must not hold</summary>\n<ul>\n");
     for check in checks() {
         let said = check.controls.iter();
-        let said: Vec<String> = said
-            .map(|c| format!("{}: {}", c.name, c.outcome.words()))
-            .collect();
+        let said: Vec<String> = said.map(|c| format!("{}: {}", c.name, c.words())).collect();
         let _ = writeln!(
             out,
             "<li>{}: {}</li>",
@@ -213,6 +207,12 @@ fn check(out: &mut String, check: &Checked, presets: &str, judged: bool) {
     if let (Some(near), true) = (&check.near, check.counts) {
         notes.push(format!("How near: {}.", near.words));
     }
+    notes.extend(
+        check
+            .beyond
+            .iter()
+            .map(|why| format!("No more seeds of this effort decide it: {why}.")),
+    );
     notes.extend(check.changed.iter().map(|change| {
         format!(
             "changed on {}: {} Before: {}",

@@ -4,6 +4,7 @@ use super::ablation::Ablation;
 use super::against::Agreement;
 use super::check::Changed;
 use super::checked::Checked;
+use super::parameters::Source;
 use super::report::{PaperResult, Report};
 use super::rule::Outcome;
 use super::today::Still;
@@ -129,6 +130,7 @@ fn paper(out: &mut String, paper: &PaperResult) {
         if let Some(near) = &claim.near {
             let _ = write!(out, "\nHow near: {}.\n", near.words);
         }
+        ran(out, claim, paper);
         if let Some(fitted) = &claim.fitted {
             let _ = write!(out, "\nFitted: {fitted}\n");
         }
@@ -136,13 +138,45 @@ fn paper(out: &mut String, paper: &PaperResult) {
             let _ = write!(out, "\n{text}\n");
         }
         if !claim.validation.is_empty() {
-            out.push_str("\nOn runs that the setting was not chosen by; not counted:\n\n");
+            out.push_str(
+                "\nOn runs that the setting was not chosen by, where it must hold as well:\n\n",
+            );
             head(out);
             claim.validation.iter().for_each(|c| row(out, c));
         }
         presets(out, claim);
         changes(out, claim);
         out.push('\n');
+    }
+}
+
+/// What was run for a claim, and the names of what was set that the paper does not print: their values
+/// stand in the paper's table.
+fn ran(out: &mut String, claim: &ClaimResult, paper: &PaperResult) {
+    if claim.ran.is_empty() {
+        return;
+    }
+    out.push_str("\nWhat was run:\n\n");
+    for r in &claim.ran {
+        let _ = writeln!(
+            out,
+            "- {} Study `{}` (`{}.toml`), {} cells, {} distinct runs.",
+            r.what,
+            r.study,
+            r.scenario,
+            r.cells,
+            r.runs.words()
+        );
+    }
+    let others = claim.not_printed(&paper.parameters);
+    let names: Vec<String> = (others.iter())
+        .map(|p| match p.source {
+            Source::Fitted => format!("{} (fitted)", p.name),
+            _ => p.name.clone(),
+        })
+        .collect();
+    if !names.is_empty() {
+        let _ = writeln!(out, "\nNot printed by the paper: {}.", names.join("; "));
     }
 }
 
@@ -312,7 +346,10 @@ fn row(out: &mut String, check: &Checked) {
             format!("**vacuous**: {}", check.vacuous_words())
         }
         (true, Outcome::Holds) => "holds".to_owned(),
-        (true, outcome) => format!("**{}**", outcome.words()),
+        (true, outcome) => match &check.beyond {
+            Some(why) => format!("**{}**: {}", outcome.words(), cell(why)),
+            None => format!("**{}**", outcome.words()),
+        },
     };
     let _ = writeln!(
         out,
@@ -341,8 +378,9 @@ pub fn controls(report: &Report) -> String {
             }
             for control in &check.controls {
                 let there = match control.outcome {
-                    Outcome::Holds => "**holds: vacuous**",
-                    other => other.words(),
+                    Some(Outcome::Holds) => "**holds: vacuous**",
+                    None => "**no such runs: vacuous**",
+                    Some(other) => other.words(),
                 };
                 let _ = writeln!(
                     out,

@@ -7,7 +7,7 @@ use super::verdict::Verdict;
 pub(super) fn badge(verdict: Verdict, words: &str) -> String {
     let class = match verdict {
         Verdict::Reproduced | Verdict::TrendOnly => "good",
-        Verdict::Fitted | Verdict::Undecided => "open",
+        Verdict::Fitted | Verdict::Undecided | Verdict::Unvalidated => "open",
         Verdict::NotReproduced | Verdict::Vacuous => "bad",
     };
     format!("<span class=\"badge {class}\">{words}</span>")

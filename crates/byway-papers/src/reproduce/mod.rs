@@ -7,6 +7,7 @@
 
 mod ablation;
 pub mod against;
+mod cap;
 mod carry_out;
 pub mod cells;
 pub mod check;

@@ -89,21 +89,6 @@ pub(super) fn of_places(tally: &Tally, at_least: f64) -> Option<Near> {
     })
 }
 
-/// Of places of which no more than a share may be clearly against it.
-pub(super) fn of_places_against(tally: &Tally, at_least: f64) -> Option<Near> {
-    let most = ((1.0 - at_least) * tally.all as f64 + 1e-9).floor() as usize;
-    (tally.all > 1).then(|| Near {
-        words: format!(
-            "{most} of {} may be clearly the other way: {} are",
-            tally.all, tally.bad
-        ),
-        margin: match most.checked_sub(tally.bad) {
-            Some(spare) => spare as f64 + 1.0,
-            None => (tally.bad - most) as f64,
-        },
-    })
-}
-
 /// Of a value of one run among those of many, in their order: it is refuted outside of the middle
 /// 95 %.
 pub(super) fn of_rank(sorted: &[f64], value: f64) -> Option<Near> {
@@ -206,8 +191,6 @@ mod tests {
         }
         let places = of_places(&tally, 0.9).unwrap();
         assert_eq!(places.words, "9 of 10 must hold: 1 lacking");
-        let against = of_places_against(&tally, 0.9).unwrap();
-        assert_eq!(against.words, "1 of 10 may be clearly the other way: 2 are");
         let sorted: Vec<f64> = (0..100).map(f64::from).collect();
         let rank = of_rank(&sorted, 2.0).unwrap();
         assert!(

@@ -88,7 +88,8 @@ pub fn html(
 /// What verdicts and signs mean.
 fn key(out: &mut String, report: &Report) {
     out.push_str("<dl class=\"key\">\n");
-    let said = |v: &Verdict| *v != Verdict::Vacuous || report.count(*v) > 0;
+    let fault = |v: &Verdict| matches!(v, Verdict::Vacuous | Verdict::Unvalidated);
+    let said = |v: &Verdict| !fault(v) || report.count(*v) > 0;
     for verdict in Verdict::ALL.into_iter().filter(said) {
         let _ = writeln!(
             out,

@@ -1,6 +1,7 @@
 //! One paper of a reproduction: the runs that it needs, and what they show.
 
 use super::ablation::Ablation;
+use super::cap;
 use super::cells::{self, Cells, Place};
 use super::check::{Check, RunCount};
 use super::claim::{Claim, Paper as PaperSpec};
@@ -8,7 +9,7 @@ use super::figure::{Data, Figure, FigureSpec};
 use super::measure;
 use super::papers::Folder;
 use super::plan::Wanted;
-use super::report::PaperResult;
+use super::report::{PaperResult, Request};
 use super::rule::{self, Level, Outcome};
 use super::single::Runs;
 use super::study::{self, Effort};
@@ -42,22 +43,24 @@ pub(super) struct Part {
 
 /// The measures that the wanted claims take from a study.
 fn checked_measures(paper: &PaperSpec, study: &str) -> BTreeSet<String> {
-    let checks = paper.claims.iter().flat_map(|c| &c.checks);
-    measures_of(checks, study)
+    let claims = paper.claims.iter();
+    measures_of(
+        claims.flat_map(|c| c.checks.iter().chain(&c.validation)),
+        study,
+    )
 }
 
 fn measures_of<'a>(checks: impl Iterator<Item = &'a Check>, study: &str) -> BTreeSet<String> {
     checks
         .filter(|c| c.study == study)
-        .map(|c| measure::base(c.kind.measure()).to_owned())
+        .flat_map(|c| c.kind.measures())
+        .map(|measure| measure::base(measure).to_owned())
         .collect()
 }
 
 /// The measures that the wanted claims and figures take from a study.
 pub(super) fn measures(paper: &PaperSpec, study: &str) -> BTreeSet<String> {
     let mut measures = checked_measures(paper, study);
-    let validation = paper.claims.iter().flat_map(|c| &c.validation);
-    measures.extend(measures_of(validation, study));
     for figure in paper.figures.iter().filter(|f| f.study == study) {
         let shown = figure.kind.measures();
         measures.extend(shown.into_iter().map(|m| measure::base(m).to_owned()));
@@ -144,7 +147,7 @@ impl Part {
             found.is_open()
         });
         undecided
-            .flat_map(|c| &c.checks)
+            .flat_map(|c| c.checks.iter().chain(&c.validation))
             .filter(|check| check.kind.may_be_decided())
             .filter(|check| {
                 let cells = cells.get(check.study.as_str());
@@ -172,9 +175,10 @@ impl Part {
     pub(super) fn result(
         &self,
         ours: &BTreeMap<&str, Cells>,
-        (effort, at): (Effort, &Place),
+        request: &Request,
         level: Level,
     ) -> Result<PaperResult, String> {
+        let (effort, at) = (request.effort, &request.at);
         let mut ns2 = BTreeMap::new();
         for study in &self.paper.studies {
             if let Some(mut cells) = self.files.ns2(&study.id)? {
@@ -188,12 +192,14 @@ impl Part {
         let claims = self.paper.claims.iter().map(|claim| {
             let mut found = verdict::of(claim, &self.paper.id, ours, &ns2, level);
             found.ran = self.ran(claim, ours, effort);
+            let studies = self.paper.studies.as_slice();
+            cap::tell(claim, &mut found, ours, (studies, |s| s.seeds(effort)));
             found
         });
         let claims = claims.collect();
         let mut figures = Vec::new();
         for spec in &self.paper.figures {
-            figures.push(self.figure(spec, ours, &ns2, (effort, at))?);
+            figures.push(self.figure(spec, ours, &ns2, request)?);
         }
         Ok(PaperResult {
             id: self.paper.id.clone(),
@@ -240,8 +246,9 @@ impl Part {
         spec: &FigureSpec,
         ours: &BTreeMap<&str, Cells>,
         ns2: &BTreeMap<&str, Cells>,
-        (effort, at): (Effort, &Place),
+        request: &Request,
     ) -> Result<Figure, String> {
+        let (effort, at) = (request.effort, &request.at);
         let name = || format!("{} figure {}", self.paper.id, spec.id);
         let study = self
             .paper
@@ -262,6 +269,7 @@ impl Part {
                 effort,
             },
             words: &words,
+            first_seed: request.first_seed,
         };
         spec.draw(&self.paper.id, data)
             .map_err(|e| format!("{}: {e}", name()))

@@ -6,6 +6,7 @@ use super::checked::Checked;
 use super::figure::Figure;
 use super::parameters::{Parameter, Profile};
 use super::raw::RawFile;
+use super::rule::Outcome;
 use super::study::Effort;
 use super::verdict::{ClaimResult, Verdict};
 use byway_lab::engine::Resumed;
@@ -183,17 +184,33 @@ impl Report {
     /// How many checks were put to how many controls, and how many of them show nothing.
     #[must_use]
     pub fn controls_words(&self) -> String {
-        let (mut checks, mut controls, mut vacuous) = (0, 0, 0);
+        let (mut checks, mut controls, mut vacuous, mut open) = (0, 0, 0, 0);
         for (_, check) in self.counted_checks() {
             checks += 1;
             controls += check.controls.len();
             vacuous += usize::from(check.is_vacuous());
+            open += check.open_controls().count();
         }
         format!(
             "{checks} checks put to {controls} cases in which they must not hold; {} never hold \
-             there, {vacuous} are vacuous",
-            checks - vacuous
+             there, {vacuous} are vacuous; in {} of the cases they fail, in {open} the runs do not tell",
+            checks - vacuous,
+            (self.counted_checks())
+                .flat_map(|(_, check)| &check.controls)
+                .filter(|c| c.outcome == Some(Outcome::Fails))
+                .count()
         )
+    }
+
+    /// The controls of which the runs do not tell whether the check holds there.
+    #[must_use]
+    pub fn open_controls(&self) -> Vec<String> {
+        let named = |(claim, check): (&ClaimResult, &Checked)| -> Vec<String> {
+            let open = check.open_controls();
+            open.map(|c| format!("{}, {}: {}", claim.id, check.what, c.name))
+                .collect()
+        };
+        self.counted_checks().flat_map(named).collect()
     }
 
     /// The checks that count and hold where they must not, or have no control.
@@ -215,8 +232,9 @@ impl Report {
         if all == 0 {
             return String::new();
         }
-        // The last one is a fault of a check, and is said only if there is one.
-        let said = |v: &Verdict| *v != Verdict::Vacuous || self.count(*v) > 0;
+        // The last two are faults, and are said only if there is one.
+        let fault = |v: &Verdict| matches!(v, Verdict::Vacuous | Verdict::Unvalidated);
+        let said = |v: &Verdict| !fault(v) || self.count(*v) > 0;
         let counts = |holds: bool| -> String {
             let verdicts = Verdict::ALL.into_iter().filter(said);
             let counts = verdicts.filter(|v| v.holds() == holds);

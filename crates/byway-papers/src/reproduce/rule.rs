@@ -166,15 +166,6 @@ impl Tally {
         }
     }
 
-    /// Whether so great a share of all is at least not against it.
-    #[must_use]
-    pub fn not_against(&self, at_least: f64) -> Outcome {
-        match (self.all - self.bad) as f64 >= at_least * self.all as f64 - 1e-9 {
-            true => Outcome::Holds,
-            false => Outcome::Fails,
-        }
-    }
-
     /// "12 of 15", and how many are undecided.
     #[must_use]
     pub fn words(&self) -> String {
@@ -269,8 +260,6 @@ mod tests {
         assert_eq!(tally(9, 1, 0).outcome(0.9), Outcome::Holds);
         assert_eq!(tally(8, 0, 2).outcome(0.9), Outcome::Undecided);
         assert_eq!(tally(0, 2, 8).outcome(0.9), Outcome::Fails);
-        assert_eq!(tally(0, 1, 9).not_against(0.9), Outcome::Holds);
-        assert_eq!(tally(0, 2, 8).not_against(0.9), Outcome::Fails);
         assert_eq!(tally(8, 0, 2).words(), "8 of 10 (2 undecided)");
     }
 

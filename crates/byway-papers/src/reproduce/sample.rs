@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const SHOWN: f64 = 0.95;
 /// Up to how many events in all runs together their scatter says too little of
 /// their mean: of none at all it would be certain.
-const FEW_EVENTS: f64 = 10.0;
+pub(super) const FEW_EVENTS: f64 = 10.0;
 
 /// What the values of a sample are, which decides the interval of their mean.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
@@ -277,7 +277,7 @@ fn is_telling(run: &Run) -> bool {
 /// The interval that holds the mean of a Poisson count of which `n` runs together
 /// showed `k` (F. Garwood, Biometrika 28, 1936). No event in `n` runs leaves a mean
 /// of up to 3.7 / `n` possible, at 95 %.
-fn poisson(k: f64, n: f64, confidence: f64) -> (f64, f64) {
+pub(super) fn poisson(k: f64, n: f64, confidence: f64) -> (f64, f64) {
     let tail = (1.0 - confidence) / 2.0;
     let quantile = |events: f64, p: f64| {
         ChiSquared::new(2.0 * events).map_or(0.0, |chi| chi.inverse_cdf(p) / 2.0)

@@ -14,7 +14,7 @@ const OTHER_SETTINGS: u32 = 4;
 /// How much is run.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Two minutes on two processors.
+    /// A minute and a half on two processors.
     Quick,
     /// The papers' sizes and numbers of runs.
     Full,

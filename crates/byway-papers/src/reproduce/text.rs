@@ -69,6 +69,17 @@ pub fn controls(report: &Report) -> String {
             check.vacuous_words()
         );
     }
+    let open = report.open_controls();
+    if !open.is_empty() {
+        let _ = writeln!(
+            out,
+            "  in {} cases these runs are too few to tell:",
+            open.len()
+        );
+    }
+    for case in open {
+        let _ = writeln!(out, "    {case}");
+    }
     out
 }
 
@@ -109,6 +120,7 @@ fn row(out: &mut String, claim: &ClaimResult, width: usize, terminal: Terminal) 
         Verdict::Undecided => ("?", "33"),
         Verdict::NotReproduced => ("NO", "31"),
         Verdict::Vacuous => ("vacuous", "31"),
+        Verdict::Unvalidated => ("fit?", "33"),
     };
     let mark = terminal.paint(colour, &format!("{mark:<7}"));
     // Writing to a string cannot fail, here and below.
@@ -123,7 +135,8 @@ fn row(out: &mut String, claim: &ClaimResult, width: usize, terminal: Terminal) 
     };
     let vacuous = claim.verdict == Verdict::Vacuous;
     let told = |c: &&Checked| !c.holds() || (vacuous && c.is_vacuous());
-    for check in claim.checks.iter().filter(told) {
+    let validation = (claim.validation.iter()).filter(|_| claim.fitted.is_some());
+    for check in claim.checks.iter().chain(validation).filter(told) {
         let ns2 = check.ns2.as_ref().map(|t| format!("; ns-2 {t}"));
         let what = match check.holds() {
             true => check.vacuous_words(),

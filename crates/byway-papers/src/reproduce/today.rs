@@ -85,7 +85,8 @@ pub(super) fn answer(answers: &Answers, checks: &[Checked]) -> Answer {
     }
 }
 
-fn filled(words: &str, checks: &[Checked]) -> String {
+/// The words with what the checks found in place of `{1}`, `{2}` and so on.
+pub(super) fn filled(words: &str, checks: &[Checked]) -> String {
     let mut out = words.to_owned();
     for (i, check) in checks.iter().enumerate() {
         out = out.replace(&format!("{{{}}}", i + 1), &check.byway);
@@ -109,6 +110,7 @@ mod tests {
             counts,
             detail: None,
             near: None,
+            beyond: None,
             runs: RunCount::default(),
             changed: Vec::new(),
             controls: Vec::new(),

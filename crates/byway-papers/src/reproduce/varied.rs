@@ -42,13 +42,16 @@ pub fn matrix(report: &Report, origin: &str) -> String {
     out
 }
 
-/// How many claims each column holds.
+/// How many claims of each column have each verdict.
 fn totals(report: &Report) -> String {
     let count = |of: &dyn Fn(&ClaimResult) -> Option<Verdict>| {
         let verdicts: Vec<Verdict> = report.claims().filter_map(of).collect();
-        let held = verdicts.iter().filter(|v| v.holds()).count();
-        let failed = verdicts.iter().filter(|v| **v == Verdict::NotReproduced);
-        format!("{held} hold, {} do not", failed.count())
+        let named = |verdict: &Verdict| {
+            let count = verdicts.iter().filter(|v| *v == verdict).count();
+            (count > 0).then(|| format!("{count} {}", verdict.words()))
+        };
+        let counts: Vec<String> = Verdict::ALL.iter().filter_map(named).collect();
+        counts.join(", ")
     };
     let mut words = vec![format!("as run {}", count(&|c| Some(c.verdict)))];
     for vary in Vary::MATRIX {

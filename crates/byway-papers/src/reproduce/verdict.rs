@@ -6,6 +6,7 @@ use super::check::{Changed, Check, RunCount};
 use super::checked::Checked;
 use super::claim::Claim;
 use super::near::Near;
+use super::parameters::{Parameter, Source};
 use super::rule::{Level, Outcome};
 use super::today::{self, Answer, Still};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,8 @@ pub enum Verdict {
     /// All of its checks hold; they are orders, as the paper shows no numbers that could be
     /// tested.
     TrendOnly,
-    /// All of its checks hold by a setting that was chosen with results in view.
+    /// All of its checks hold by a setting that was chosen with results in view, and on runs that
+    /// it was not chosen by as well.
     Fitted,
     /// None fails, and not all hold.
     Undecided,
@@ -28,17 +30,21 @@ pub enum Verdict {
     NotReproduced,
     /// All hold, but one of them would whatever the runs: not counted.
     Vacuous,
+    /// All hold by a setting that was chosen with results in view, and nothing else was found on
+    /// which it could be tested: not counted.
+    Unvalidated,
 }
 
 impl Verdict {
     /// All, in the order of the headline.
-    pub const ALL: [Verdict; 6] = [
+    pub const ALL: [Verdict; 7] = [
         Verdict::Reproduced,
         Verdict::TrendOnly,
         Verdict::Fitted,
         Verdict::Undecided,
         Verdict::NotReproduced,
         Verdict::Vacuous,
+        Verdict::Unvalidated,
     ];
 
     /// In words.
@@ -51,6 +57,7 @@ impl Verdict {
             Verdict::Undecided => "undecided",
             Verdict::NotReproduced => "not reproduced",
             Verdict::Vacuous => "vacuous",
+            Verdict::Unvalidated => "fitted, not validated",
         }
     }
 
@@ -63,7 +70,8 @@ impl Verdict {
                 "All checks hold. They are orders and trends; no printed number is tested."
             }
             Verdict::Fitted => {
-                "All checks hold, by a setting that was chosen with results in view."
+                "All checks hold, by a setting that was chosen with results in view, and on runs that it \
+                 was not chosen by as well."
             }
             Verdict::Undecided => {
                 "No check fails, but the runs are too few to tell. --full and --until-decided \
@@ -73,10 +81,14 @@ impl Verdict {
             Verdict::Vacuous => {
                 "All checks hold, but one of them also where it must not. Not counted."
             }
+            Verdict::Unvalidated => {
+                "All checks hold, by a setting that was chosen with results in view, and there is \
+                 nothing else to test it on. Not counted."
+            }
         }
     }
 
-    /// Whether all checks of the claim hold.
+    /// Whether it counts as holding.
     #[must_use]
     pub fn holds(self) -> bool {
         matches!(
@@ -117,7 +129,8 @@ pub struct ClaimResult {
     pub ran: Vec<Ran>,
     /// The checks.
     pub checks: Vec<Checked>,
-    /// The same checks put to runs that its setting was not chosen by; they do not count.
+    /// The same checks put to runs that its setting was not chosen by: what is fitted must hold
+    /// there as well.
     pub validation: Vec<Checked>,
     /// The same by other settings, if that was asked for.
     pub ablations: Vec<Ablated>,
@@ -131,6 +144,15 @@ impl ClaimResult {
             Some(answer) => answer.still == Still::Undecided,
             None => self.verdict == Verdict::Undecided,
         }
+    }
+
+    /// Of these parameters those of what was run for it that the paper does not print.
+    pub fn not_printed<'a>(&self, parameters: &'a [Parameter]) -> Vec<&'a Parameter> {
+        let is_its = |p: &&Parameter| {
+            let of = |r: &Ran| p.scenarios.is_empty() || p.scenarios.contains(&r.scenario);
+            p.source != Source::Printed && self.ran.iter().any(of)
+        };
+        parameters.iter().filter(is_its).collect()
     }
 
     /// What it is with one parameter changed.
@@ -147,7 +169,8 @@ impl ClaimResult {
     #[must_use]
     pub fn verdict_words(&self) -> String {
         let words = self.verdict.words();
-        match self.fitted.is_some() && self.verdict != Verdict::Fitted {
+        let said = matches!(self.verdict, Verdict::Fitted | Verdict::Unvalidated);
+        match self.fitted.is_some() && !said {
             true => format!("{words} (fitted)"),
             false => words.to_owned(),
         }
@@ -199,7 +222,8 @@ pub(super) fn of(
         .iter()
         .map(|c| evaluate(c, ours, ns2, level, !asked))
         .collect();
-    let verdict = verdict(claim, &checks);
+    let validation = validation(claim, ours, ns2, level);
+    let verdict = verdict(claim, &checks, &validation);
     let reason = (!verdict.holds() && !asked).then(|| match verdict {
         Verdict::Vacuous => "a check that cannot fail shows nothing".to_owned(),
         Verdict::Undecided => claim
@@ -211,23 +235,24 @@ pub(super) fn of(
             .clone()
             .unwrap_or_else(|| "no reason is known: see the checks that fail".to_owned()),
     });
+    let filled = |text: String| today::filled(&text, &checks);
+    let reason = reason.map(filled);
+    let remark = claim.remark.clone().map(filled);
     ClaimResult {
         id: claim.id.clone(),
         paper: paper.to_owned(),
         section: claim.section.clone(),
         says: claim.says.clone(),
         verdict,
-        near: near(verdict, &checks),
+        near: near(verdict, &counted(claim, &checks, &validation)),
         fitted: claim.fitted.clone(),
         today: claim.answers.as_ref().map(|a| today::answer(a, &checks)),
         reason,
         changed: claim.changed.clone(),
-        remark: claim.remark.clone(),
+        remark,
         figure: claim.figure.clone(),
         ran: Vec::new(),
-        validation: (claim.validation.iter())
-            .map(|c| evaluate(c, ours, ns2, level, false))
-            .collect(),
+        validation,
         checks,
         ablations: Vec::new(),
     }
@@ -247,19 +272,39 @@ pub(super) fn ablated(
         .collect();
     Ablated {
         settings,
-        verdict: verdict(claim, &checks),
+        verdict: verdict(claim, &checks, &validation(claim, cells, &none, level)),
         outcomes: checks.iter().map(|c| c.outcome).collect(),
         byway: checks.into_iter().map(|c| c.byway).collect(),
     }
 }
 
-fn verdict(claim: &Claim, checks: &[Checked]) -> Verdict {
-    match Outcome::all(checks.iter().map(|c| c.outcome)) {
+/// The checks of a claim put to runs that its setting was not chosen by.
+fn validation(claim: &Claim, ours: &ByStudy<'_>, ns2: &ByStudy<'_>, level: Level) -> Vec<Checked> {
+    let checks = claim.validation.iter();
+    checks
+        .map(|c| evaluate(c, ours, ns2, level, false))
+        .collect()
+}
+
+/// What decides a claim: its checks, and of a fitted one those of its validation.
+fn counted<'a>(
+    claim: &Claim,
+    checks: &'a [Checked],
+    validation: &'a [Checked],
+) -> Vec<&'a Checked> {
+    let validation = validation.iter().filter(|_| claim.fitted.is_some());
+    checks.iter().chain(validation).collect()
+}
+
+fn verdict(claim: &Claim, checks: &[Checked], validation: &[Checked]) -> Verdict {
+    let all = counted(claim, checks, validation);
+    match Outcome::all(all.into_iter().map(|c| c.outcome)) {
         Outcome::Fails => Verdict::NotReproduced,
         Outcome::Undecided => Verdict::Undecided,
         Outcome::Holds if claim.answers.is_none() && checks.iter().any(Checked::is_vacuous) => {
             Verdict::Vacuous
         }
+        Outcome::Holds if claim.fitted.is_some() && validation.is_empty() => Verdict::Unvalidated,
         Outcome::Holds if claim.fitted.is_some() => Verdict::Fitted,
         Outcome::Holds if claim.trend => Verdict::TrendOnly,
         Outcome::Holds => Verdict::Reproduced,
@@ -269,9 +314,9 @@ fn verdict(claim: &Claim, checks: &[Checked]) -> Verdict {
 /// How near a verdict is to another one: what holds, by the check that is nearest to saying something
 /// else; what is not reproduced, by the failing check that is furthest from holding, as all of them
 /// would have to.
-fn near(verdict: Verdict, checks: &[Checked]) -> Option<Near> {
+fn near(verdict: Verdict, checks: &[&Checked]) -> Option<Near> {
     let of = |outcome: Outcome| -> Vec<&Checked> {
-        let counted = checks.iter().filter(|c| c.counts);
+        let counted = checks.iter().copied().filter(|c| c.counts);
         counted.filter(|c| c.outcome == outcome).collect()
     };
     let by = |checks: &[&Checked], furthest: bool| -> Option<Near> {
@@ -345,6 +390,7 @@ fn evaluate(
         counts: check.kind.counts(),
         detail,
         near,
+        beyond: None,
         runs,
         changed: check.changed.clone(),
         controls,

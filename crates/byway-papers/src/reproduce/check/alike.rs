@@ -39,6 +39,9 @@ pub struct Alike {
     /// not hold there.
     #[serde(default)]
     off: Filter,
+    /// An axis that matters: across it the check must not hold.
+    #[serde(default)]
+    off_across: Option<String>,
 }
 
 fn near() -> f64 {
@@ -56,16 +59,18 @@ impl Alike {
 
     /// The controls that it must fail.
     pub(super) fn controls(&self) -> &'static [Arms] {
-        match self.off.is_empty() {
-            true => &[Arms::Apart],
-            false => &[Arms::Apart, Arms::Lacking],
+        match (self.off.is_empty(), self.off_across.is_some()) {
+            (true, false) => &[],
+            (true, true) => &[Arms::Across],
+            (false, false) => &[Arms::Lacking],
+            (false, true) => &[Arms::Lacking, Arms::Across],
         }
     }
 
     pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
         let mut seen = Seen::default();
         for (place, members) in self.groups(cells, arms) {
-            self.compare(&place, members, level, arms, &mut seen);
+            self.compare(&place, members, level, &mut seen);
         }
         if seen.tally.all == 0 {
             return None;
@@ -101,14 +106,18 @@ impl Alike {
         if arms == Arms::Lacking {
             filter.extend(self.off.clone());
         }
+        let across = match (&self.off_across, arms) {
+            (Some(other), Arms::Across) => other,
+            _ => &self.across,
+        };
         let mut groups: Vec<(Place, Members)> = Vec::new();
         for (place, sample) in cells.samples(&filter, &self.of.measure) {
-            let Some(value) = place.get(&self.across) else {
+            let Some(value) = place.get(across) else {
                 continue;
             };
             let name = value.to_string();
             let mut rest = place.clone();
-            rest.retain(|axis, _| *axis != self.across && !self.together.contains(axis));
+            rest.retain(|axis, _| axis != across && !self.together.contains(axis));
             let at = groups.iter().position(|g| g.0 == rest).unwrap_or_else(|| {
                 groups.push((rest, Vec::new()));
                 groups.len() - 1
@@ -123,7 +132,7 @@ impl Alike {
     }
 
     /// Compares the mean of each value of the axis with that of the first one.
-    fn compare(&self, place: &Place, members: Members, level: Level, arms: Arms, seen: &mut Seen) {
+    fn compare(&self, place: &Place, members: Members, level: Level, seen: &mut Seen) {
         let members: Vec<(String, Sample)> = members
             .into_iter()
             .filter_map(|(name, samples)| Some((name, pool(samples)?)))
@@ -133,8 +142,6 @@ impl Alike {
         };
         seen.used.push(first.clone());
         for (name, sample) in rest {
-            let moved = first.times(1.0 + 2.0 * self.tolerance);
-            let sample = if arms == Arms::Apart { &moved } else { sample };
             let share = (sample.mean - first.mean).abs() / first.mean.abs().max(f64::MIN_POSITIVE);
             let (differ, pairs) = sample.came_into_play(first);
             let outcome = level.within(sample.relative(first), [-self.tolerance, self.tolerance]);
@@ -170,7 +177,7 @@ struct Seen {
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, controls, evaluate};
+    use crate::reproduce::check::testing::{cell, controls, evaluate, no_controls};
     use crate::reproduce::rule::Outcome;
 
     const CHECK: &str = "kind = \"alike\"\nmeasure = \"t\"\nunit = \"s\"\nacross = \"policy\"\n";
@@ -198,9 +205,17 @@ mod tests {
             found.text.ends_with("runs differ in 0 of 3 pairs"),
             "{found:?}"
         );
-        for (name, outcome) in controls(CHECK, same) {
-            assert_ne!(outcome, Outcome::Holds, "{name}");
-        }
+        // Alike runs alone are no control: others must be named, in which it fails.
+        assert!(no_controls(CHECK, same.clone()));
+        let check = format!("{CHECK}off_across = \"loss2\"\n");
+        let other = [cell(9.0, "A", &[20.0, 20.1]), cell(9.0, "B", &[20.0, 20.1])];
+        let matters = [same.clone(), other.to_vec()].concat();
+        assert_eq!(
+            controls(&check, matters),
+            [("across an axis that matters", Some(Outcome::Fails))]
+        );
+        let one = controls(&check, same);
+        assert_eq!(one, [("across an axis that matters", None)], "no cells");
     }
 
     #[test]

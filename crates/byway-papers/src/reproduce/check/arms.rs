@@ -16,8 +16,8 @@ pub(super) enum Arms {
     Off(u64),
     /// Other runs, which the check names, take the place of an arm: they lack what makes it hold.
     Lacking,
-    /// One arm is moved away by twice what counts as alike.
-    Apart,
+    /// The members are those of another axis, which matters.
+    Across,
 }
 
 impl Arms {
@@ -28,14 +28,14 @@ impl Arms {
             Arms::Swapped => "arms swapped",
             Arms::Equal => "arms equal",
             Arms::Off(_) | Arms::Lacking => "mechanism off",
-            Arms::Apart => "arms moved apart",
+            Arms::Across => "across an axis that matters",
         }
     }
 
     /// The arms with and without the mechanism, in this order.
     pub(super) fn of(self, with: Sample, without: Sample) -> (Sample, Sample) {
         match self {
-            Arms::AsRun | Arms::Apart | Arms::Lacking => (with, without),
+            Arms::AsRun | Arms::Across | Arms::Lacking => (with, without),
             Arms::Swapped => (without, with),
             Arms::Equal => (without.clone(), without),
             Arms::Off(_) if without.n < 4 => (without.clone(), without),

@@ -2,6 +2,7 @@
 
 use super::change::Take;
 use super::finding::{Finding, Measured, RunCount};
+use crate::reproduce::cap::Cap;
 use crate::reproduce::cells::{Cells, Filter, Place, place_words};
 use crate::reproduce::near;
 use crate::reproduce::rule::Level;
@@ -32,19 +33,32 @@ impl Extreme {
         &self.of.measure
     }
 
-    pub(super) fn evaluate(&self, cells: &Cells, level: Level, off: bool) -> Option<Finding> {
+    /// The furthest mean, its place, and of how many.
+    fn furthest(&self, cells: &Cells, off: bool) -> Option<(Place, Sample, usize)> {
         let mut filter = self.filter.clone();
         if off {
             filter.extend(self.off.clone());
         }
         let means: Vec<(&Place, Sample)> = cells.samples(&filter, &self.of.measure).collect();
-        let level = level.shared(means.len());
+        let count = means.len();
         let (place, sample) = means.into_iter().reduce(|best, next| {
             match self.take.is_further(next.1.mean, best.1.mean) {
                 true => next,
                 false => best,
             }
         })?;
+        Some((place.clone(), sample, count))
+    }
+
+    pub(super) fn beyond(&self, cells: &Cells, cap: &Cap) -> Option<String> {
+        let (_, sample, count) = self.furthest(cells, false)?;
+        cap.shared(count)
+            .of_band(&sample, self.between, self.of.unit)
+    }
+
+    pub(super) fn evaluate(&self, cells: &Cells, level: Level, off: bool) -> Option<Finding> {
+        let (place, sample, count) = self.furthest(cells, off)?;
+        let level = level.shared(count);
         let unit = self.of.unit;
         let [from, to] = self.between;
         let fixed: Vec<&str> = self.filter.keys().map(String::as_str).collect();
@@ -53,7 +67,7 @@ impl Extreme {
             outcome: level.sample_within(&sample, self.between),
             detail: Some(format!(
                 "at {}; counts between {} and {}",
-                place_words(place, &fixed),
+                place_words(&place, &fixed),
                 unit.value(from),
                 unit.value(to)
             )),

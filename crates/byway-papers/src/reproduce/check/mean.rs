@@ -1,9 +1,11 @@
 //! A mean or a share lies in a band.
 
 use super::finding::{Finding, Measured, RunCount};
+use crate::reproduce::cap::Cap;
 use crate::reproduce::cells::{Cells, Filter};
 use crate::reproduce::near;
 use crate::reproduce::rule::{Level, Outcome};
+use crate::reproduce::sample::Sample;
 use serde::Deserialize;
 
 /// The mean of a measure over the runs of the meant cells lies in a band: two one-sided
@@ -45,16 +47,24 @@ impl Mean {
         self.between.is_some()
     }
 
-    pub(super) fn evaluate(&self, cells: &Cells, level: Level, off: bool) -> Option<Finding> {
+    fn sample(&self, cells: &Cells, off: bool) -> Option<Sample> {
         let mut filter = self.filter.clone();
         if off {
             filter.extend(self.off.clone());
         }
-        let mut sample = cells.pooled(&filter, &self.of.measure)?;
-        if self.above != 0.0 {
-            let kind = sample.kind;
-            sample = sample.map(kind, |value| value - self.above);
-        }
+        let sample = cells.pooled(&filter, &self.of.measure)?;
+        Some(match self.above {
+            0.0 => sample,
+            above => sample.map(sample.kind, |value| value - above),
+        })
+    }
+
+    pub(super) fn beyond(&self, cells: &Cells, cap: &Cap) -> Option<String> {
+        cap.of_band(&self.sample(cells, false)?, self.between?, self.of.unit)
+    }
+
+    pub(super) fn evaluate(&self, cells: &Cells, level: Level, off: bool) -> Option<Finding> {
+        let sample = self.sample(cells, off)?;
         let unit = self.of.unit;
         let outcome = match self.between {
             None => Outcome::Holds,

@@ -13,12 +13,14 @@ pub mod extreme;
 mod finding;
 pub mod gains;
 pub mod grows;
+pub mod jointly;
 pub mod mean;
 pub mod order;
 pub mod special;
 
 pub use finding::{Finding, RunCount};
 
+use super::cap::Cap;
 use super::cells::Cells;
 use super::rule::{Level, Outcome};
 use arms::Arms;
@@ -80,6 +82,8 @@ pub enum Kind {
     Mean(mean::Mean),
     /// A value of one run among those of single runs.
     Among(among::Among),
+    /// Several values of one run, together, among those of single runs.
+    Jointly(jointly::Jointly),
     /// One policy is no worse, or better, than another, cell by cell.
     Order(order::Order),
     /// The relative change from one policy to another.
@@ -107,8 +111,16 @@ const DEALS: u64 = 20;
 pub struct Control {
     /// What the check was put to.
     pub name: &'static str,
-    /// What it says.
-    pub outcome: Outcome,
+    /// What it says; none if there are no cells of this case, so that nothing is said.
+    pub outcome: Option<Outcome>,
+}
+
+impl Control {
+    /// In words.
+    #[must_use]
+    pub fn words(&self) -> &'static str {
+        self.outcome.map_or("no such runs", Outcome::words)
+    }
 }
 
 impl Kind {
@@ -123,6 +135,7 @@ impl Kind {
         match self {
             Kind::Mean(k) => k.evaluate(cells, level, off),
             Kind::Among(k) => k.evaluate(cells),
+            Kind::Jointly(k) => k.evaluate(cells),
             Kind::Order(k) => k.evaluate(cells, level, arms),
             Kind::Change(k) => k.evaluate(cells, level, arms),
             Kind::Extreme(k) => k.evaluate(cells, level, off),
@@ -138,19 +151,7 @@ impl Kind {
     /// are left out, so that a check without any has no control.
     #[must_use]
     pub fn controls(&self, cells: &Cells, level: Level) -> Vec<Control> {
-        let arms: &[Arms] = match self {
-            Kind::Mean(k) if k.off.is_empty() => &[],
-            Kind::Extreme(k) if k.off.is_empty() => &[],
-            Kind::Mean(_) | Kind::Extreme(_) | Kind::Special(_) => &[Arms::Lacking],
-            // It never holds.
-            Kind::Among(_) => &[Arms::AsRun],
-            Kind::Order(k) => k.controls(),
-            Kind::Change(k) => k.controls(),
-            Kind::Gains(k) => k.controls(),
-            Kind::Grows(k) => k.controls(),
-            Kind::Alike(k) => k.controls(),
-            Kind::Crossing(k) => k.controls(),
-        };
+        let arms = self.cases();
         // Where the runs show the opposite, swapped arms show what the check asks for.
         let found = self.evaluate(cells, level);
         let opposite = found.is_some_and(|f| f.outcome == Outcome::Fails);
@@ -162,20 +163,60 @@ impl Kind {
         .collect()
     }
 
-    /// What it says of a case in which it must not hold. Chance alone makes a test at 5 % hold
-    /// now and then, so the runs of one arm are dealt to both several times.
-    fn there(&self, cells: &Cells, level: Level, arms: Arms) -> Outcome {
-        let at = |arms| {
-            let found = self.put_to(cells, level, arms);
-            found.map_or(Outcome::Undecided, |f| f.outcome)
+    /// The cases in which it must not hold.
+    fn cases(&self) -> &[Arms] {
+        match self {
+            Kind::Mean(k) if k.off.is_empty() => &[],
+            Kind::Extreme(k) if k.off.is_empty() => &[],
+            Kind::Mean(_) | Kind::Extreme(_) | Kind::Special(_) => &[Arms::Lacking],
+            // It never holds.
+            Kind::Among(_) | Kind::Jointly(_) => &[Arms::AsRun],
+            Kind::Order(k) => k.controls(),
+            Kind::Change(k) => k.controls(),
+            Kind::Gains(k) => k.controls(),
+            Kind::Grows(k) => k.controls(),
+            Kind::Alike(k) => k.controls(),
+            Kind::Crossing(k) => k.controls(),
+        }
+    }
+
+    /// The cases in which it must not hold, and whether there are cells of each.
+    #[cfg(test)]
+    pub(super) fn cases_with_cells(&self, cells: &Cells) -> Vec<(&'static str, bool)> {
+        let of = |arms: &Arms| {
+            let found = self.put_to(cells, Level::default(), *arms);
+            (arms.name(), found.is_some())
         };
+        self.cases().iter().map(of).collect()
+    }
+
+    /// What it says of a case in which it must not hold. Chance alone makes a test at 5 % hold
+    /// now and then, so the runs of one arm are dealt to both several times: what then holds in no
+    /// more than a fifth of the cases does not hold there. None without cells of the case.
+    fn there(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Outcome> {
+        let at = |arms| Some(self.put_to(cells, level, arms)?.outcome);
         if !matches!(arms, Arms::Off(_)) {
             return at(arms);
         }
-        let holds = (0..DEALS).filter(|deal| at(Arms::Off(*deal)) == Outcome::Holds);
-        match holds.count() as u64 > DEALS / 5 {
+        let all: Option<Vec<Outcome>> = (0..DEALS).map(|deal| at(Arms::Off(deal))).collect();
+        let holds = all?.into_iter().filter(|o| *o == Outcome::Holds);
+        Some(match holds.count() as u64 > DEALS / 5 {
             true => Outcome::Holds,
-            false => Outcome::Undecided,
+            false => Outcome::Fails,
+        })
+    }
+
+    /// Why as many runs as there may be cannot show that it holds; none if they can, or if that is
+    /// not known.
+    pub(super) fn beyond(&self, cells: &Cells, cap: &Cap) -> Option<String> {
+        match self {
+            Kind::Mean(k) => k.beyond(cells, cap),
+            Kind::Extreme(k) => k.beyond(cells, cap),
+            Kind::Change(k) => k.beyond(cells, cap),
+            Kind::Among(_) | Kind::Jointly(_) => {
+                Some("one run can be refuted, not confirmed".to_owned())
+            }
+            _ => None,
         }
     }
 
@@ -183,7 +224,7 @@ impl Kind {
     /// refuted.
     #[must_use]
     pub fn may_be_decided(&self) -> bool {
-        self.counts() && !matches!(self, Kind::Among(_))
+        self.counts() && !matches!(self, Kind::Among(_) | Kind::Jointly(_))
     }
 
     /// Whether it can fail; else it is a figure for an answer.
@@ -195,12 +236,22 @@ impl Kind {
         }
     }
 
-    /// The measure that it looks at.
+    /// All measures that it looks at.
+    #[must_use]
+    pub fn measures(&self) -> Vec<&str> {
+        match self {
+            Kind::Jointly(k) => k.measures(),
+            _ => vec![self.measure()],
+        }
+    }
+
+    /// The measure that it looks at; of several the first one.
     #[must_use]
     pub fn measure(&self) -> &str {
         match self {
             Kind::Mean(k) => k.measure(),
             Kind::Among(k) => k.measure(),
+            Kind::Jointly(k) => k.measure(),
             Kind::Order(k) => k.measure(),
             Kind::Change(k) => k.measure(),
             Kind::Extreme(k) => k.measure(),
@@ -246,9 +297,15 @@ pub(crate) mod testing {
     }
 
     /// What it says of its controls.
-    pub(crate) fn controls(check: &str, cells: Vec<Cell>) -> Vec<(&'static str, Outcome)> {
+    pub(crate) fn controls(check: &str, cells: Vec<Cell>) -> Vec<(&'static str, Option<Outcome>)> {
         let put = read(check).kind.controls(&Cells(cells), Level::default());
         assert!(!put.is_empty(), "{check}");
         put.into_iter().map(|c| (c.name, c.outcome)).collect()
+    }
+
+    /// Whether there is none.
+    pub(crate) fn no_controls(check: &str, cells: Vec<Cell>) -> bool {
+        let put = read(check).kind.controls(&Cells(cells), Level::default());
+        put.is_empty()
     }
 }

@@ -5,8 +5,9 @@ mod seen;
 use super::arms::Arms;
 use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter, Place, Value, place_words};
+use crate::reproduce::estimate::Estimate;
 use crate::reproduce::near;
-use crate::reproduce::rule::{Level, Outcome};
+use crate::reproduce::rule::{Level, Outcome, Tally};
 use crate::reproduce::sample::Sample;
 use seen::Seen;
 use serde::Deserialize;
@@ -59,8 +60,10 @@ enum Rule {
     NoWorse,
     /// `less` is below `more`, its interval clear of zero.
     Better,
-    /// `less` is below `more` on average over the places, clear of zero, and at
-    /// the share `at_least` of them not above it, clear of zero.
+    /// `less` is below `more` on average over the places, clear of zero, and at the share
+    /// `at_least` of them shown not to be above it by the tolerance; a place at which it is
+    /// above it, clear of zero, is not among these. Without any chance it is below it at each
+    /// place: then places are no random sample.
     BetterOverall,
 }
 
@@ -81,9 +84,12 @@ impl Order {
     pub(super) fn controls(&self) -> &'static [Arms] {
         match self.rule {
             // Equal arms are no worse than each other.
-            Rule::NoWorse if !self.off.is_empty() => &[Arms::Apart, Arms::Lacking],
-            Rule::NoWorse if self.ordered => &[Arms::Apart, Arms::Swapped],
-            Rule::NoWorse => &[Arms::Apart],
+            Rule::NoWorse => match (self.off.is_empty(), self.ordered) {
+                (true, false) => &[],
+                (false, false) => &[Arms::Lacking],
+                (true, true) => &[Arms::Swapped],
+                (false, true) => &[Arms::Lacking, Arms::Swapped],
+            },
             Rule::Better | Rule::BetterOverall => &[Arms::Swapped, Arms::Equal, Arms::Off(0)],
         }
     }
@@ -98,11 +104,7 @@ impl Order {
         let mut seen = Seen::default();
         for (place, less, more) in pairs {
             if self.has_ratio(place) {
-                let (mut less, more) = arms.of(less, more);
-                if arms == Arms::Apart {
-                    // From where it just counts, so that the arm itself does not matter.
-                    less = more.times(1.0 + 2.0 * self.tolerance);
-                }
+                let (less, more) = arms.of(less, more);
                 let words = place_words(place, &axes);
                 seen.look(words, less, more, |less, more| self.at(less, more, level));
             }
@@ -112,9 +114,10 @@ impl Order {
         }
         let outcome = match self.rule {
             Rule::NoWorse | Rule::Better => seen.tally.outcome(self.at_least),
+            Rule::BetterOverall if Sample::without_chance(&seen.pairs) => seen.tally.outcome(1.0),
             Rule::BetterOverall => {
                 let mean = level.below_zero(Sample::mean_relative(&seen.pairs));
-                Outcome::all([mean, seen.tally.not_against(self.at_least)])
+                Outcome::all([mean, self.not_against(&seen, level).outcome(self.at_least)])
             }
         };
         let words = match self.rule {
@@ -127,9 +130,13 @@ impl Order {
         };
         let near = match self.rule {
             Rule::NoWorse | Rule::Better => near::of_places(&seen.tally, self.at_least),
+            Rule::BetterOverall if Sample::without_chance(&seen.pairs) => {
+                near::of_places(&seen.tally, 1.0)
+            }
             Rule::BetterOverall => {
                 let mean = near::of_zero(Sample::mean_relative(&seen.pairs));
-                let places = near::of_places_against(&seen.tally, self.at_least);
+                let places = near::of_places(&self.not_against(&seen, level), self.at_least);
+                let places = places.map(|p| p.after("no worse: "));
                 mean.into_iter().chain(places).reduce(near::Near::both)
             }
         };
@@ -137,6 +144,23 @@ impl Order {
         found.text.push_str(&overall);
         found.near = near;
         Some(found)
+    }
+
+    /// At how many places `less` is shown to be no worse, and is not clearly worse by less than
+    /// the tolerance either.
+    fn not_against(&self, seen: &Seen, level: Level) -> Tally {
+        let mut tally = Tally::default();
+        for (less, more) in &seen.pairs {
+            let relative = less.relative(more);
+            let worse = level.below_zero(relative.map(Estimate::negative));
+            let no_worse = level.within(relative, [f64::NEG_INFINITY, self.tolerance]);
+            let equal = relative.is_some_and(|r| r.value == 0.0 && r.error == 0.0);
+            tally.add(match (worse, no_worse) {
+                (Outcome::Holds, _) if !equal => Outcome::Fails,
+                (_, no_worse) => no_worse,
+            });
+        }
+        tally
     }
 
     /// What counts at one place.
@@ -165,7 +189,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::Value;
-    use crate::reproduce::check::testing::{cell, controls, evaluate};
+    use crate::reproduce::check::testing::{cell, controls, evaluate, no_controls};
     use crate::reproduce::rule::Outcome;
 
     fn check(rule: &str, at_least: f64) -> String {
@@ -229,11 +253,76 @@ mod tests {
                 cell(0.0, "B", &[10.0, 10.1, 10.2, 10.4]),
             ]
         };
-        for rule in ["better", "better-overall", "no-worse"] {
+        for rule in ["better", "better-overall"] {
             for (name, outcome) in controls(&check(rule, 1.0), cells()) {
-                assert_ne!(outcome, Outcome::Holds, "{rule}: {name}");
+                assert_eq!(outcome, Some(Outcome::Fails), "{rule}: {name}");
             }
         }
+        // "No worse" names what is worse, and that must be there.
+        let check = check("no-worse", 1.0);
+        assert!(no_controls(&check, cells()));
+        let with =
+            |off: &str| controls(&format!("{check}off = {{ policy = \"{off}\" }}\n"), cells());
+        assert_eq!(with("C"), [("mechanism off", None)]);
+        let worse = [cells(), vec![cell(0.0, "C", &[12.0, 12.1, 12.2])]].concat();
+        let off = format!("{check}off = {{ policy = \"C\" }}\n");
+        assert_eq!(
+            controls(&off, worse),
+            [("mechanism off", Some(Outcome::Fails))]
+        );
+        let swapped = controls(&format!("{check}ordered = true\n"), cells());
+        assert_eq!(swapped, [("arms swapped", Some(Outcome::Fails))]);
+    }
+
+    /// What is better on average must be shown to be no worse at the places, which few runs do not.
+    #[test]
+    fn few_runs_do_not_help_a_place_that_is_worse() {
+        let cells = |b: &[f64]| {
+            vec![
+                cell(0.0, "A", &[5.0, 5.1, 5.2]),
+                cell(0.0, "B", &[10.0, 10.1, 10.2]),
+                cell(5.0, "A", b),
+                cell(5.0, "B", &[10.0, 10.1, 10.2]),
+            ]
+        };
+        let check = check("better-overall", 1.0);
+        let outcome = |b: &[f64]| evaluate(&check, cells(b)).unwrap().outcome;
+        assert_eq!(
+            outcome(&[10.1, 10.2, 10.29]),
+            Outcome::Fails,
+            "clearly worse by 1 %"
+        );
+        assert_eq!(outcome(&[9.0, 12.0, 9.9]), Outcome::Undecided);
+        assert_eq!(
+            outcome(&[10.0, 10.1, 10.2]),
+            Outcome::Holds,
+            "the same runs"
+        );
+        assert_eq!(outcome(&[9.9, 10.0, 10.12]), Outcome::Holds);
+    }
+
+    /// Several moments of a run without chance are cases, each of which must hold.
+    #[test]
+    fn without_chance_each_place_counts() {
+        let sure = |loss2: f64, policy: &str, value: f64| {
+            let mut cell = cell(loss2, policy, &[value]);
+            let sample = cell.samples.get_mut("t").unwrap();
+            sample.runs[0].certain = true;
+            sample.runs[0].mark = Some((10.0 * value) as u64);
+            cell
+        };
+        let cells = |last: f64| {
+            let places = (0..10).flat_map(|i| {
+                let a = if i == 9 { last } else { 8.0 };
+                [sure(f64::from(i), "A", a), sure(f64::from(i), "B", 10.0)]
+            });
+            places.collect::<Vec<_>>()
+        };
+        let check = check("better-overall", 0.9);
+        let outcome = |last| evaluate(&check, cells(last)).unwrap().outcome;
+        assert_eq!(outcome(8.0), Outcome::Holds);
+        assert_eq!(outcome(10.5), Outcome::Fails);
+        assert_eq!(outcome(10.0), Outcome::Fails);
     }
 
     #[test]

@@ -129,6 +129,8 @@ pub struct Data<'a> {
     pub runs: &'a Runs<'a>,
     /// What was run, in words.
     pub words: &'a str,
+    /// The first seed of all.
+    pub first_seed: u64,
 }
 
 impl<'a> Data<'a> {

@@ -88,6 +88,10 @@ impl FigureSpec {
         if data.runs.effort == Effort::Full {
             figure.command.push_str(" --full");
         }
+        if data.first_seed != 1 {
+            let seeds = format!(" --seeds-from {}", data.first_seed);
+            figure.command.push_str(&seeds);
+        }
         Ok(figure)
     }
 }

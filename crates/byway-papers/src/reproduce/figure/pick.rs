@@ -153,6 +153,7 @@ mod tests {
             at: &Place::new(),
             runs: &runs,
             words: "",
+            first_seed: 1,
         };
         let pick = single.pick(data)?;
         Ok((pick.place.get("loss2").and_then(Value::number), pick.seed))

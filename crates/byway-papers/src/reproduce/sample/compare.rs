@@ -23,11 +23,17 @@ impl Sample {
         self.combined(other, ratio - 1.0, 1.0 / base, -ratio / base)
     }
 
+    /// Whether nothing at any of these places is chance.
+    #[must_use]
+    pub fn without_chance(places: &[(Sample, Sample)]) -> bool {
+        places.iter().all(|(a, b)| a.is_certain() && b.is_certain())
+    }
+
     /// The mean over several places of the relative change from the second to the first.
     #[must_use]
     pub fn mean_relative(places: &[(Sample, Sample)]) -> Option<Estimate> {
         let count = places.len() as f64;
-        let certain = places.iter().all(|(a, b)| a.is_certain() && b.is_certain());
+        let certain = Sample::without_chance(places);
         let mut pulls = BTreeMap::new();
         let mut sum = 0.0;
         for (mine, theirs) in places {
@@ -43,15 +49,9 @@ impl Sample {
             }
         }
         let mean = sum / count;
-        if certain && places.len() == 1 {
-            return Some(Estimate::certain(mean));
-        }
         if certain {
-            // Nothing is chance at a place: the places are what varies.
-            let off = places
-                .iter()
-                .map(|(a, b)| (a.mean / b.mean - 1.0 - mean) / count);
-            return Estimate::of_pulls(mean, off);
+            // Nothing is chance at a place, and places are no random sample.
+            return Some(Estimate::certain(mean));
         }
         Estimate::of_pulls(mean, pulls.values().copied())
     }
