@@ -2,6 +2,8 @@
 
 mod origin;
 
+pub(crate) use origin::origin;
+
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
 use crate::program::{going_on, program};
@@ -50,7 +52,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
             .map_err(|e| Failure::file("make the folder", folder, &e))?;
     }
     // Before the runs: meanwhile the work tree may change.
-    let origin = origin::origin();
+    let origin = origin();
     let mut report = run_with_progress(&request, args.json)?;
     report.origin = Some(origin);
     let compared = other.map(|other| other.agreement(&report));

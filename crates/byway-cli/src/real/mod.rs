@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 const PAPER: &str = "cortes-2008";
 /// The page's name.
 const PAGE: &str = "cortes-2008-real.html";
+/// What it is drawn from.
+const JSON: &str = "cortes-2008-real.json";
 /// Time between two looks at the clock.
 const TICK: Duration = Duration::from_millis(100);
 const PROGRESS: &str = "{msg} [{bar:30}] {elapsed} of {len} s";
@@ -47,14 +49,20 @@ pub(crate) fn real(args: &ReproduceArgs) -> Result<(), Failure> {
         html(&experiment, env!("CARGO_PKG_VERSION")).map_err(|e| Failure::new(Kind::Failed, e))?;
     let file = args.out.join(PAGE);
     std::fs::write(&file, page).map_err(|e| Failure::file("write", &file, &e))?;
+    let json = serde_json::to_string_pretty(&experiment)
+        .map_err(|e| Failure::new(Kind::Failed, e.to_string()))?;
+    let kept = args.out.join(JSON);
+    std::fs::write(&kept, json + "\n").map_err(|e| Failure::file("write", &kept, &e))?;
     if args.json {
         return print_json(&experiment);
     }
     print(&render(&experiment, terminal()))?;
-    print(&format!("\nwritten: {}\n", file.display()))
+    let written = (file.display(), kept.display());
+    print(&format!("\nwritten: {}, {}\n", written.0, written.1))
 }
 
 fn run(args: &ReproduceArgs, cancel: &AtomicBool) -> Result<Experiment, Failure> {
+    let origin = crate::reproduce::origin();
     let say = |text: &str| {
         if !args.json {
             crate::terminal::say(text);
@@ -78,6 +86,7 @@ fn run(args: &ReproduceArgs, cancel: &AtomicBool) -> Result<Experiment, Failure>
     let unplugged = (begun, Instant::now());
     let late_after = wait(schedule.end(), "unplugged")?;
     Ok(Experiment {
+        origin: Some(origin),
         schema: SCHEMA,
         late_s: late_before.max(late_after).as_secs_f64(),
         arms: running.end(unplugged)?,

@@ -4,7 +4,7 @@ use byway_papers::reproduce::Origin;
 use std::process::Command;
 
 /// Of this process.
-pub(super) fn origin() -> Origin {
+pub(crate) fn origin() -> Origin {
     Origin {
         date: chrono::Utc::now().format("%F").to_string(),
         command: command(),

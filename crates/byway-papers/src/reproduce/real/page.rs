@@ -37,6 +37,10 @@ pub fn html(experiment: &Experiment, version: &str) -> Result<String, String> {
          <p>{INTRODUCTION}</p>\n<p class=\"quiet\">byway {}</p>\n</header>\n<main>",
         escape(version)
     );
+    if let Some(origin) = &experiment.origin {
+        let words = escape(&origin.words()).replace('`', "");
+        let _ = writeln!(out, "<p class=\"quiet\">{words}</p>");
+    }
     table(&mut out, &experiment.arms);
     let _ = writeln!(out, "<p class=\"quiet\">{}</p>", experiment.trust());
     write_figure(&mut out, &figure(&experiment.arms))?;

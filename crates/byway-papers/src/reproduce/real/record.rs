@@ -1,5 +1,6 @@
 //! What receiving applications saw of associations whose path in use was unplugged.
 
+use crate::reproduce::Origin;
 use byway_lab::stats::Sample;
 use serde::Serialize;
 
@@ -20,6 +21,8 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Experiment {
     /// [`SCHEMA`].
     pub schema: &'static str,
+    /// By what it was made; none if nobody said.
+    pub origin: Option<Origin>,
     /// How late the measuring process was woken at most, seconds.
     pub late_s: f64,
     /// The senders, in the order of the table.

@@ -104,6 +104,7 @@ mod tests {
             measured,
         };
         let experiment = Experiment {
+            origin: None,
             schema: SCHEMA,
             late_s: 0.3,
             arms: vec![
