@@ -415,12 +415,12 @@ pub(crate) struct FailoverTimeArgs {
 
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
-  byway reproduce                      everything, within two minutes on two processors
+  byway reproduce                      everything, in a minute and a half on two processors
   byway reproduce caro-2006            one paper
   byway reproduce A3 caro-2006/5       a claim, and a figure
   byway reproduce caro-2006/5 --at loss1=8 --at pmr=0      points of a figure
   byway reproduce --matrix --sensitivity   what hangs on settings that the papers do not print
-  byway reproduce --full               the papers' sizes, 120 seeds and more
+  byway reproduce --full               the papers' sizes and numbers of runs
   byway reproduce --full --runs FILE   the same; can be resumed after an interruption
   byway reproduce --json | jq '.papers[].claims[] | {id, verdict}'";
 
@@ -469,7 +469,7 @@ pub(crate) struct ReproduceArgs {
     /// Fewer and shorter runs (the default)
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// The papers' sizes and at least 120 runs of each cell: an hour and a half on two
+    /// The papers' sizes, 120 runs of most cells (40 of 80 MB, 330 of a share): hours on two
     /// processors
     #[arg(long)]
     pub(crate) full: bool,
