@@ -44,11 +44,12 @@ impl Checked {
     }
 
     /// Whether it would hold whatever the runs: it holds in a case in which it must not, there is
-    /// no such case, or no run of it.
+    /// no such case, or no run of it. A check that has no runs itself says nothing.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
         let shows = |c: &Control| matches!(c.outcome, Some(Outcome::Fails | Outcome::Undecided));
-        self.counts && (self.controls.is_empty() || !self.controls.iter().all(shows))
+        let shown = !self.controls.is_empty() && self.controls.iter().all(shows);
+        self.counts && self.runs.all > 0 && !shown
     }
 
     /// The controls in which it holds, or of which there are no runs, in words.
@@ -70,5 +71,56 @@ impl Checked {
     pub fn open_controls(&self) -> impl Iterator<Item = &Control> {
         let open = |c: &&Control| c.outcome == Some(Outcome::Undecided);
         self.controls.iter().filter(open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(controls: &[Option<Outcome>], runs: usize) -> Checked {
+        let control = |outcome: &Option<Outcome>| Control {
+            name: "mechanism off",
+            outcome: *outcome,
+        };
+        Checked {
+            what: String::new(),
+            paper: String::new(),
+            ns2: None,
+            ns2_outcome: None,
+            byway: String::new(),
+            outcome: Outcome::Holds,
+            counts: true,
+            detail: None,
+            near: None,
+            beyond: None,
+            runs: super::super::check::RunCount {
+                distinct: runs,
+                all: runs,
+            },
+            changed: Vec::new(),
+            controls: controls.iter().map(control).collect(),
+        }
+    }
+
+    #[test]
+    fn a_control_must_have_runs_and_not_hold() {
+        let fails = Some(Outcome::Fails);
+        for (controls, runs, vacuous) in [
+            (vec![fails], 3, false),
+            (vec![fails, Some(Outcome::Undecided)], 3, false),
+            (vec![fails, Some(Outcome::Holds)], 3, true),
+            (vec![fails, None], 3, true),
+            (vec![], 3, true),
+            // With little effort not all cells are run.
+            (vec![None], 0, false),
+        ] {
+            let check = checked(&controls, runs);
+            assert_eq!(check.is_vacuous(), vacuous, "{controls:?} {runs}");
+        }
+        let typo = checked(&[fails, None], 3);
+        assert_eq!(typo.vacuous_words(), "no runs of mechanism off");
+        let open = checked(&[fails, Some(Outcome::Undecided)], 3);
+        assert_eq!(open.open_controls().count(), 1);
     }
 }
