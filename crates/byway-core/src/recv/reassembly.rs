@@ -6,6 +6,7 @@
 //! in parts, but only if everything before it has arrived. So at most one message is in
 //! parts at a time. Messages that interleave are in [`interleaved`].
 
+mod few;
 mod fragment;
 mod interleaved;
 mod memory;
@@ -13,6 +14,7 @@ mod number;
 mod out_of_order;
 mod ready;
 mod run;
+mod sorted;
 mod streams;
 
 pub(crate) use fragment::{Fragment, InconsistentFragment};
@@ -23,8 +25,8 @@ use interleaved::{Interleaved, MessageId, Standing};
 use memory::BLOCK;
 use ready::Ready;
 use run::Run;
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, VecDeque};
+use sorted::Sorted;
+use std::collections::VecDeque;
 use streams::Streams;
 
 /// Most bytes that are allocated in advance for a message of unknown length.
@@ -51,8 +53,8 @@ const NEVER_BEGAN: InconsistentFragment =
 #[derive(Debug)]
 pub(crate) struct Reassembly {
     /// Incomplete messages, by the sequence number of their first fragment.
-    runs: BTreeMap<u64, Run>,
-    /// Memory of the runs without their payload, in bytes.
+    runs: Sorted<u64, Run>,
+    /// Memory of the buffers of the runs without their payload, in bytes.
     runs_overhead: usize,
     streams: Streams<u16>,
     /// What the application can read now.
@@ -78,7 +80,7 @@ pub(crate) struct Reassembly {
 impl Reassembly {
     pub(crate) fn new(overhead: u32, partial_delivery_point: usize) -> Reassembly {
         Reassembly {
-            runs: BTreeMap::new(),
+            runs: Sorted::default(),
             runs_overhead: 0,
             streams: Streams::default(),
             ready: VecDeque::new(),
@@ -129,6 +131,7 @@ impl Reassembly {
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         self.held_payload as usize
+            + self.runs.memory()
             + self.runs_overhead
             + self.streams.memory()
             + self.interleaved.as_ref().map_or(0, |i| i.memory())
@@ -166,10 +169,13 @@ impl Reassembly {
         Some(r.message)
     }
 
-    /// Frees the memory of the ready queue, if it is empty.
+    /// Frees the memory of the ready queue and of the runs, if there are none.
     pub(crate) fn give_idle_memory_back(&mut self) {
         if self.ready.is_empty() {
             self.ready = VecDeque::new();
+        }
+        if self.runs.is_empty() {
+            self.runs = Sorted::default();
         }
     }
 
@@ -226,13 +232,13 @@ impl Reassembly {
         if self.runs.is_empty() {
             return Ok(());
         }
-        if let Some((_, left)) = self.runs.range(..f.seq).next_back()
+        if let Some((_, left)) = self.runs.last_in(..f.seq)
             && left.end_seq == f.seq
             && !left.end
         {
             return Err(BEGIN_INSIDE);
         }
-        if self.runs.get(&(f.seq + 1)).is_some_and(|r| !r.begin) {
+        if self.runs.get(f.seq + 1).is_some_and(|r| !r.begin) {
             return Err(END_INSIDE);
         }
         Ok(())
@@ -243,8 +249,8 @@ impl Reassembly {
     /// acknowledged and never delivered.
     #[inline]
     fn check_beginning(&self, in_order: u64) -> Result<(), InconsistentFragment> {
-        match self.runs.first_key_value() {
-            Some((&start, run)) if start < in_order && !run.begin => Err(NEVER_BEGAN),
+        match self.runs.first() {
+            Some((start, run)) if start < in_order && !run.begin => Err(NEVER_BEGAN),
             _ => Ok(()),
         }
     }
@@ -267,13 +273,13 @@ impl Reassembly {
         } else {
             0
         };
-        let right = joins_right.then(|| self.runs.remove(&(f.seq + 1)));
-        let run = match self.runs.entry(start) {
-            Entry::Occupied(left) => {
-                self.runs_overhead -= left.get().overhead();
-                left.into_mut()
-            }
-            Entry::Vacant(free) => free.insert(Run::starting_with(f, expected)),
+        let right = joins_right.then(|| self.runs.remove(f.seq + 1));
+        let run = if left.is_none() {
+            self.runs.insert(start, Run::starting_with(f, expected))
+        } else {
+            let run = self.runs.get_mut(start).expect("found just now");
+            self.runs_overhead -= run.overhead();
+            run
         };
         run.push(f, charge);
         if let Some(tail) = right.flatten() {
@@ -290,12 +296,9 @@ impl Reassembly {
     /// # Errors
     /// When the fragment contradicts one of the two.
     fn neighbours(&self, f: &Fragment<'_>) -> Result<(Option<u64>, bool), InconsistentFragment> {
-        let left = self
-            .runs
-            .range(..f.seq)
-            .next_back()
-            .filter(|(_, r)| r.end_seq == f.seq && !r.end);
-        let right = self.runs.get(&(f.seq + 1)).filter(|r| !r.begin);
+        let left = self.runs.last_in(..f.seq);
+        let left = left.filter(|(_, r)| r.end_seq == f.seq && !r.end);
+        let right = self.runs.get(f.seq + 1).filter(|r| !r.begin);
         if left.is_some() && f.begin {
             return Err(BEGIN_INSIDE);
         }
@@ -307,16 +310,17 @@ impl Reassembly {
                 "neighbouring fragments name different streams or sequence numbers",
             ));
         }
-        Ok((left.map(|(&start, _)| start), right.is_some()))
+        Ok((left.map(|(start, _)| start), right.is_some()))
     }
 
     /// Delivers the run if it is complete: a message, or the last part of one.
     fn deliver_if_complete(&mut self, start: u64, in_order: u64) {
-        let run = &self.runs[&start];
-        if !(run.begin && run.end) || (run.in_parts && run.end_seq > in_order) {
+        let is_complete =
+            |run: &Run| run.begin && run.end && !(run.in_parts && run.end_seq > in_order);
+        if !self.runs.get(start).is_some_and(is_complete) {
             return;
         }
-        let mut run = self.runs.remove(&start).expect("looked up above");
+        let mut run = self.runs.remove(start).expect("looked up above");
         self.runs_overhead -= run.overhead();
         self.last_len = run.len().min(MAX_EXPECTED);
         let ready = taken_from(&mut run, (true, 0));
@@ -361,7 +365,7 @@ impl Reassembly {
         if self.runs.is_empty() {
             return;
         }
-        let Some((&start, run)) = self.runs.range(..in_order).next_back() else {
+        let Some((start, run)) = self.runs.last_in(..in_order) else {
             return;
         };
         if !run.begin || run.end || run.end_seq != in_order {
@@ -379,7 +383,7 @@ impl Reassembly {
         {
             return;
         }
-        let run = self.runs.get_mut(&start).expect("looked up above");
+        let run = self.runs.get_mut(start).expect("looked up above");
         self.runs_overhead -= run.overhead();
         let part = taken_from(run, (false, 0));
         run.in_parts = true;
@@ -539,7 +543,7 @@ impl Reassembly {
     /// association that begins.
     pub(crate) fn restart(&mut self, next: &Reassembly) {
         self.interleave(next.interleaves(), next.forwards());
-        self.runs.clear();
+        self.runs = Sorted::default();
         self.streams = Streams::default();
         self.runs_overhead = 0;
         self.held = self.held_ready;
@@ -569,14 +573,16 @@ impl Reassembly {
         let i = self.interleaved.as_deref();
         let interleaved = i.into_iter().flat_map(|i| i.streams.waiting());
         let waiting = self.streams.waiting().chain(interleaved);
-        let charge = |r: &Ready| u64::from(r.charge);
-        let len = |r: &Ready| r.message.payload.len() as u64;
         let (mut held, mut payload) = (0, 0);
-        for r in self.ready.iter().chain(waiting) {
-            held += charge(r);
-            payload += len(r);
+        for r in &self.ready {
+            held += u64::from(r.charge);
+            payload += r.message.payload.len() as u64;
         }
-        let unread: u64 = self.ready.iter().map(charge).sum();
+        let unread = held;
+        for w in waiting {
+            held += u64::from(w.charge());
+            payload += w.len() as u64;
+        }
         held += self.runs.values().map(|r| u64::from(r.charge)).sum::<u64>();
         held += i.map_or(0, Interleaved::charge);
         payload += self.runs.values().map(|r| r.len() as u64).sum::<u64>();

@@ -9,10 +9,10 @@
 use super::fragment::{Fragment, InconsistentFragment};
 use super::memory::TREE_ENTRY;
 use super::run::Run;
+use super::sorted::Sorted;
 use super::streams::Streams;
 use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 const NO_BEGIN: InconsistentFragment =
     InconsistentFragment("the fragment with FSN 0 is not marked as the first one");
@@ -68,8 +68,8 @@ pub(super) enum Standing {
 #[derive(Debug)]
 pub(super) struct Interleaved {
     /// Incomplete messages, by the place of the first fragment of each run.
-    runs: BTreeMap<Place, Run>,
-    /// Memory of the runs without their payload, in bytes.
+    runs: Sorted<Place, Run>,
+    /// Memory of the buffers of the runs without their payload, in bytes.
     runs_overhead: usize,
     /// Bytes of the window that the runs take.
     runs_charge: u64,
@@ -85,7 +85,7 @@ pub(super) struct Interleaved {
 impl Interleaved {
     pub(super) fn new(forwards: bool) -> Interleaved {
         Interleaved {
-            runs: BTreeMap::new(),
+            runs: Sorted::default(),
             runs_overhead: 0,
             runs_charge: 0,
             streams: Streams::default(),
@@ -98,7 +98,7 @@ impl Interleaved {
     /// Memory beyond the payload, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.runs_overhead
-            + self.runs.len() * TREE_ENTRY * (size_of::<Place>() - size_of::<u64>())
+            + self.runs.memory()
             + self.streams.memory()
             + self.in_parts.len() * TREE_ENTRY * size_of::<(u16, MessageId)>()
             + self.skipped.len() * TREE_ENTRY * size_of::<((u16, bool), u32)>()
@@ -129,7 +129,7 @@ impl Interleaved {
 
     /// Checks that nothing of a message in a single chunk has arrived before.
     pub(super) fn check_whole(&self, id: MessageId) -> Result<(), InconsistentFragment> {
-        if !self.runs.is_empty() && self.runs.range(id.places()).next().is_some() {
+        if !self.runs.is_empty() && self.runs.first_in(id.places()).is_some() {
             return Err(ANOTHER_PART);
         }
         self.check_waiting(id)
@@ -146,7 +146,7 @@ impl Interleaved {
     /// The FSN of a fragment, counted on beyond 2^32.
     fn fsn(&self, f: &Fragment<'_>, id: MessageId) -> Result<u64, InconsistentFragment> {
         let raw = f.seq as u32;
-        let front = self.runs.get(&id.place(0)).filter(|r| r.begin);
+        let front = self.runs.get(id.place(0)).filter(|r| r.begin);
         let Some(front) = front.filter(|_| !f.begin) else {
             return match raw {
                 0 if !f.begin => Err(NO_BEGIN),
@@ -173,9 +173,9 @@ impl Interleaved {
         self.check_waiting(id)?;
         let fsn = self.fsn(f, id)?;
         let place = id.place(fsn);
-        let left = self.runs.range(id.place(0)..=place).next_back();
+        let left = self.runs.last_in(id.place(0)..=place);
         let mut start = place;
-        if let Some((&at, run)) = left {
+        if let Some((at, run)) = left {
             if at == place || run.end_seq > fsn {
                 return Err(REPEATED);
             }
@@ -186,19 +186,19 @@ impl Interleaved {
                 start = at;
             }
         }
-        let right = self.runs.range(place..=id.place(u64::MAX)).next();
+        let right = self.runs.first_in(place..=id.place(u64::MAX));
         if f.end && right.is_some() {
             return Err(END_INSIDE);
         }
-        let joined = right.map(|(at, _)| *at).filter(|at| at.fsn == fsn + 1);
-        let right = joined.and_then(|at| self.runs.remove(&at));
+        let joined = right.map(|(at, _)| at).filter(|at| at.fsn == fsn + 1);
+        let right = joined.and_then(|at| self.runs.remove(at));
         let f = Fragment { seq: fsn, ..*f };
-        let run = match self.runs.entry(start) {
-            Entry::Occupied(left) => {
-                self.runs_overhead -= left.get().overhead();
-                left.into_mut()
-            }
-            Entry::Vacant(free) => free.insert(Run::starting_with(&f, 0)),
+        let run = if start == place {
+            self.runs.insert(start, Run::starting_with(&f, 0))
+        } else {
+            let run = self.runs.get_mut(start).expect("found just now");
+            self.runs_overhead -= run.overhead();
+            run
         };
         run.push(&f, charge);
         if let Some(tail) = right {
@@ -212,7 +212,7 @@ impl Interleaved {
 
     /// Takes a message out, or its last part, if it is complete.
     pub(super) fn take_complete(&mut self, id: MessageId) -> Option<Run> {
-        let run = self.runs.get(&id.place(0))?;
+        let run = self.runs.get(id.place(0))?;
         if !(run.begin && run.end) {
             return None;
         }
@@ -220,7 +220,7 @@ impl Interleaved {
     }
 
     fn take_run(&mut self, place: Place) -> Option<Run> {
-        let run = self.runs.remove(&place)?;
+        let run = self.runs.remove(place)?;
         self.runs_overhead -= run.overhead();
         self.runs_charge -= u64::from(run.charge);
         if run.in_parts {
@@ -238,7 +238,7 @@ impl Interleaved {
         let its_turn = id.unordered || self.streams.is_next(id.stream, id.mid);
         let free = self.in_parts.get(&id.stream).is_none_or(|m| *m == id);
         let place = id.place(0);
-        let run = self.runs.get_mut(&place);
+        let run = self.runs.get_mut(place);
         let run = run.filter(|r| r.begin && r.len() > 0 && its_turn && free)?;
         self.in_parts.insert(id.stream, id);
         self.runs_overhead -= run.overhead();
@@ -248,7 +248,7 @@ impl Interleaved {
 
     /// The part was taken out of the run.
     pub(super) fn end_part(&mut self, id: MessageId) {
-        if let Some(run) = self.runs.get_mut(&id.place(0)) {
+        if let Some(run) = self.runs.get_mut(id.place(0)) {
             run.in_parts = true;
             self.runs_overhead += run.overhead();
         }
@@ -262,7 +262,7 @@ impl Interleaved {
             mid,
         };
         let all = id(0).place(0)..=id(u32::MAX).place(u64::MAX);
-        let (at, run) = self.runs.range(all).next()?;
+        let (at, run) = self.runs.first_in(all)?;
         run.begin.then_some(at.message)
     }
 
@@ -291,7 +291,7 @@ impl Interleaved {
         let (mut charge, mut payload, mut cut) = (0, 0, false);
         for (from, to) in ranges.into_iter().flatten() {
             let range = id(from).place(0)..=id(to).place(u64::MAX);
-            while let Some((&at, _)) = self.runs.range(range.clone()).next() {
+            while let Some((at, _)) = self.runs.first_in(range.clone()) {
                 let Some(run) = self.take_run(at) else { break };
                 charge += u64::from(run.charge);
                 payload += run.len() as u64;
@@ -336,7 +336,7 @@ impl Interleaved {
     /// Lets the front of a message end at this FSN.
     #[cfg(test)]
     pub(super) fn set_end_for_tests(&mut self, id: MessageId, end: u64) {
-        if let Some(run) = self.runs.get_mut(&id.place(0)) {
+        if let Some(run) = self.runs.get_mut(id.place(0)) {
             run.end_seq = end;
         }
     }

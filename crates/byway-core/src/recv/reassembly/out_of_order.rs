@@ -2,22 +2,59 @@
 //! section 2.1).
 //!
 //! After a loss nearly all messages arrive in the order of their numbers, and they leave from the front when the missing message arrives. A queue
-//! holds them. The others go into a tree, so the cost of a message is at most
+//! holds them. The others are sorted by a tree, so the cost of a message is at most
 //! logarithmic in any order.
 
-use super::memory::{BLOCK, TREE_ENTRY};
+use super::few::Few;
+use super::memory::BLOCK;
 use super::number::Number;
 use super::ready::Ready;
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, VecDeque};
+use super::sorted::Sorted;
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// A message that has to wait.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    /// Without its payload, if that is short.
+    ready: Ready,
+    few: Few,
+}
+
+impl Waiting {
+    fn new(mut ready: Ready) -> Waiting {
+        let mut few = Few::default();
+        if few.push(&ready.message.payload) {
+            ready.message.payload = Bytes::new();
+        }
+        Waiting { ready, few }
+    }
+
+    fn into_ready(mut self) -> Ready {
+        if !self.few.is_empty() {
+            self.ready.message.payload = Bytes::copy_from_slice(self.few.as_slice());
+        }
+        self.ready
+    }
+
+    /// Bytes of the window.
+    pub(super) fn charge(&self) -> u32 {
+        self.ready.charge
+    }
+
+    /// Bytes of payload.
+    pub(super) fn len(&self) -> usize {
+        self.ready.message.payload.len() + self.few.len()
+    }
+}
 
 /// Messages that have to wait for an earlier one. No two have the same number.
 #[derive(Debug, Default)]
 pub(super) struct OutOfOrder<N> {
     /// Messages that arrived in ascending order.
-    in_turn: VecDeque<Ready>,
+    in_turn: VecDeque<Waiting>,
     /// The others, by number.
-    others: BTreeMap<N, Ready>,
+    others: Sorted<N, Waiting>,
 }
 
 impl<N: Number> OutOfOrder<N> {
@@ -33,66 +70,66 @@ impl<N: Number> OutOfOrder<N> {
     pub(super) fn insert(&mut self, next: N, ready: Ready) -> Result<(), Ready> {
         let number = N::of(&ready);
         // Numbers wrap, but the distance to `next` does not.
-        let ahead = |r: &Ready| N::of(r).ahead_of(next);
-        let behind_all = self.in_turn.back().is_none_or(|l| ahead(l) < ahead(&ready));
-        if behind_all && (self.others.is_empty() || !self.others.contains_key(&number)) {
-            self.in_turn.push_back(ready);
+        let ahead = |w: &Waiting| N::of(&w.ready).ahead_of(next);
+        let distance = number.ahead_of(next);
+        let is_behind_all = self.in_turn.back().is_none_or(|l| ahead(l) < distance);
+        if is_behind_all && (self.others.is_empty() || !self.others.contains(number)) {
+            self.in_turn.push_back(Waiting::new(ready));
             return Ok(());
         }
-        let waits = self.in_turn.binary_search_by_key(&ahead(&ready), ahead);
-        match self.others.entry(number) {
-            Entry::Vacant(free) if waits.is_err() => {
-                free.insert(ready);
-                Ok(())
-            }
-            _ => Err(ready),
+        let waits = self.in_turn.binary_search_by_key(&distance, ahead).is_ok();
+        if waits || self.others.contains(number) {
+            return Err(ready);
         }
+        self.others.insert(number, Waiting::new(ready));
+        Ok(())
     }
 
     /// Removes the message numbered `next`, the one to deliver now, if it has
     /// arrived.
     #[inline]
     pub(super) fn take(&mut self, next: N) -> Option<Ready> {
-        if self.in_turn.front().is_some_and(|r| N::of(r) == next) {
-            return self.in_turn.pop_front();
-        }
-        if self.others.is_empty() {
-            return None;
-        }
-        self.others.remove(&next)
+        let front = self.in_turn.front();
+        let taken = if front.is_some_and(|w| N::of(&w.ready) == next) {
+            self.in_turn.pop_front()
+        } else if self.others.is_empty() {
+            None
+        } else {
+            self.others.remove(next)
+        };
+        taken.map(Waiting::into_ready)
     }
 
     /// Whether a message with this number waits for the one numbered `next`.
     pub(super) fn contains(&self, next: N, number: N) -> bool {
-        let ahead = |r: &Ready| N::of(r).ahead_of(next);
+        let ahead = |w: &Waiting| N::of(&w.ready).ahead_of(next);
         let waits = self
             .in_turn
             .binary_search_by_key(&number.ahead_of(next), ahead);
-        waits.is_ok() || self.others.contains_key(&number)
+        waits.is_ok() || self.others.contains(number)
     }
 
     /// The number of the first message that waits for the one numbered `next`.
     pub(super) fn lowest(&self, next: N) -> Option<N> {
-        let above = self.others.range(next..).next();
-        let other = above
-            .or_else(|| self.others.first_key_value())
-            .map(|e| *e.0);
-        let first = self.in_turn.front().map(N::of);
+        let above = self.others.first_in(next..);
+        let other = above.or_else(|| self.others.first()).map(|e| e.0);
+        let first = self.in_turn.front().map(|w| N::of(&w.ready));
         first
             .into_iter()
             .chain(other)
             .min_by_key(|n| n.ahead_of(next))
     }
 
-    /// Memory that the queue and the tree take, in bytes, without the payloads.
+    /// Memory that the queue and the tree take at most, in bytes, without the payloads: short ones have no
+    /// block of their own.
     pub(super) fn memory(&self) -> usize {
-        self.in_turn.capacity() * size_of::<Ready>()
-            + self.in_turn.len() * BLOCK
-            + self.others.len() * (TREE_ENTRY * size_of::<(N, Ready)>() + BLOCK)
+        self.in_turn.capacity() * size_of::<Waiting>()
+            + (self.in_turn.len() + self.others.len()) * BLOCK
+            + self.others.memory()
     }
 
     /// All messages, in no particular order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Ready> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
         self.in_turn.iter().chain(self.others.values())
     }
 }

@@ -1,7 +1,8 @@
 //! Runs: consecutive fragments of one message.
 
+use super::few::Few;
 use super::fragment::Fragment;
-use super::memory::{TREE_ENTRY, block};
+use super::memory::block;
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 
@@ -23,6 +24,8 @@ pub(super) struct Run {
     pub(super) in_parts: bool,
     /// Bytes of the receive window, overhead included.
     pub(super) charge: u32,
+    /// The payload, if it is short. There are no pieces then.
+    few: Few,
     /// The payload in pieces. So a run that joins another one copies nothing.
     pieces: VecDeque<BytesMut>,
     /// Memory of the pieces' buffers.
@@ -51,6 +54,7 @@ impl Run {
             end: false,
             in_parts: false,
             charge: 0,
+            few: Few::default(),
             pieces,
             buffers,
             len: 0,
@@ -67,28 +71,44 @@ impl Run {
     /// Adds the fragment that follows the run.
     #[inline(always)]
     pub(super) fn push(&mut self, f: &Fragment<'_>, charge: u32) {
-        match self.pieces.back_mut() {
-            Some(last) => {
-                self.buffers -= block(last.capacity());
-                last.extend_from_slice(f.payload);
-                self.buffers += block(last.capacity());
-            }
-            None => {
-                let piece = BytesMut::from(f.payload);
-                self.buffers += block(piece.capacity());
-                // Most runs have one piece, and a peer decides how many runs there are.
-                self.pieces.reserve_exact(1);
-                self.pieces.push_back(piece);
-            }
-        }
+        self.append(f.payload);
         self.len += f.payload.len();
         self.end_seq = f.seq + 1;
         self.end = f.end;
         self.charge += charge;
     }
 
+    /// Adds payload behind the pieces.
+    #[inline]
+    fn append(&mut self, payload: &[u8]) {
+        if let Some(last) = self.pieces.back_mut() {
+            self.buffers -= block(last.capacity());
+            last.extend_from_slice(payload);
+            self.buffers += block(last.capacity());
+        } else if !self.few.push(payload) {
+            self.begin_piece(payload);
+        }
+    }
+
+    /// What the run has becomes its first piece, with this behind it.
+    fn begin_piece(&mut self, payload: &[u8]) {
+        let few = core::mem::take(&mut self.few);
+        let mut piece = BytesMut::with_capacity(few.len() + payload.len());
+        piece.extend_from_slice(few.as_slice());
+        piece.extend_from_slice(payload);
+        self.buffers += block(piece.capacity());
+        // Most runs have one piece, and a peer decides how many runs there are.
+        self.pieces.reserve_exact(1);
+        self.pieces.push_back(piece);
+    }
+
     /// Adds the run that follows this one.
     pub(super) fn join(&mut self, mut tail: Run) {
+        if tail.pieces.is_empty() {
+            self.append(tail.few.as_slice());
+        } else if !self.few.is_empty() {
+            self.begin_piece(&[]);
+        }
         if self.pieces.len() < tail.pieces.len() {
             // The shorter list moves.
             while let Some(piece) = self.pieces.pop_back() {
@@ -110,8 +130,9 @@ impl Run {
     pub(super) fn take_bytes(&mut self) -> Bytes {
         let len = core::mem::take(&mut self.len);
         self.buffers = 0;
+        let few = core::mem::take(&mut self.few);
         match self.pieces.len() {
-            0 => Bytes::new(),
+            0 => Bytes::copy_from_slice(few.as_slice()),
             1 if self.pieces[0].capacity() <= 2 * self.pieces[0].len() => {
                 core::mem::take(&mut self.pieces)
                     .pop_front()
@@ -128,10 +149,10 @@ impl Run {
         }
     }
 
-    /// Memory that the run takes beyond its payload, in bytes.
+    /// Memory that the run takes beyond itself and its payload, in bytes.
     pub(super) fn overhead(&self) -> usize {
         let list = self.pieces.capacity() * size_of::<BytesMut>();
-        TREE_ENTRY * size_of::<(u64, Run)>() + list + self.buffers - self.len
+        list + self.buffers - (self.len - self.few.len())
     }
 
     /// Bytes of payload.

@@ -2,7 +2,7 @@
 
 use super::memory::TREE_ENTRY;
 use super::number::Number;
-use super::out_of_order::OutOfOrder;
+use super::out_of_order::{OutOfOrder, Waiting};
 use super::ready::Ready;
 use std::collections::BTreeMap;
 
@@ -118,7 +118,7 @@ impl<N: Number> Streams<N> {
     }
 
     /// The messages that wait for an earlier one.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = &Ready> {
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Waiting> {
         self.waiting.values().flat_map(OutOfOrder::iter)
     }
 
