@@ -202,3 +202,106 @@ fn messages_pass_in_both_directions() {
         assert_eq!(opened, Opened::Data("hello".into()));
     }
 }
+
+/// Shown keys that are none, or another's.
+fn false_keys(signer: &SecretKey, other: &SecretKey) -> [(&'static str, Arc<CertifiedKey>); 3] {
+    let shown = |spki: Vec<u8>| {
+        let spki = CertificateDer::from(spki);
+        Arc::new(CertifiedKey::new(vec![spki], signer.signing()))
+    };
+    let mut of_another_kind = other.public_key().to_spki();
+    of_another_kind[8] ^= 1;
+    [
+        ("another's key", shown(other.public_key().to_spki())),
+        ("a key of another kind", shown(of_another_kind)),
+        ("no key", shown(b"no key".to_vec())),
+    ]
+}
+
+/// A client that shows what it likes.
+fn client_that_shows(key: Option<Arc<CertifiedKey>>, expect: Expect) -> Handshake {
+    let provider = provider();
+    let (verifier, unexpected) = verifier(&provider, Some(expect));
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let mut config = match key {
+        Some(key) => {
+            let shown = AlwaysResolvesClientRawPublicKeys::new(key);
+            config.with_client_cert_resolver(Arc::new(shown))
+        }
+        None => config.with_no_client_auth(),
+    };
+    config.alpn_protocols = vec![Service::Files.alpn().to_vec()];
+    let name = ServerName::try_from("byway.invalid").unwrap();
+    let tls =
+        ClientConnection::new(Arc::new(config), Version::V1, name, PARAMETERS.to_vec()).unwrap();
+    Handshake::begin(tls.into(), Prover::Client, unexpected)
+}
+
+#[test]
+fn who_shows_a_key_and_has_not_its_private_half_is_not_let_in() {
+    let (mine, theirs) = keys();
+    let other = SecretKey::generate().unwrap();
+    let expect = Expect::fingerprint(theirs.public_key().fingerprint().short());
+    let shown = false_keys(&mine, &other).map(|(what, key)| (what, Some(key)));
+    for (what, key) in shown.into_iter().chain([("nothing", None)]) {
+        let mut client = client_that_shows(key, expect.clone());
+        let mut server = Handshake::server(&theirs, Service::Files).unwrap();
+        let found = meet(&mut client, &mut server);
+        assert!(
+            matches!(found, Err(HandshakeError::Tls(_))),
+            "{what}: {found:?}"
+        );
+        assert!(!server.is_done() && server.finish().is_err(), "{what}");
+    }
+    // Its own key is taken.
+    let mut client = client_that_shows(Some(certified(&mine)), expect);
+    let mut server = Handshake::server(&theirs, Service::Files).unwrap();
+    meet(&mut client, &mut server).unwrap();
+    assert_eq!(server.finish().unwrap().peer, mine.public_key());
+}
+
+#[test]
+fn a_server_that_shows_the_expected_key_and_has_not_its_private_half_learns_nothing() {
+    let (mine, theirs) = keys();
+    let stranger = SecretKey::generate().unwrap();
+    let expect = Expect::fingerprint(theirs.public_key().fingerprint().short());
+    for (what, key) in false_keys(&stranger, &theirs) {
+        let provider = provider();
+        let (verifier, unexpected) = verifier(&provider, None);
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&TLS13])
+            .unwrap()
+            .with_client_cert_verifier(verifier)
+            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(key)));
+        config.alpn_protocols = vec![Service::Files.alpn().to_vec()];
+        let tls = ServerConnection::new(Arc::new(config), Version::V1, PARAMETERS.to_vec());
+        let mut server = Handshake::begin(tls.unwrap().into(), Prover::Server, unexpected);
+        let mut client = Handshake::client(&mine, expect.clone(), Service::Files).unwrap();
+        let found = meet(&mut client, &mut server);
+        assert!(
+            matches!(found, Err(HandshakeError::Tls(_))),
+            "{what}: {found:?}"
+        );
+        let alert = client.next_message().unwrap();
+        assert_eq!((alert.len(), alert[1]), (3, ALERT), "{what}");
+        assert_eq!(client.next_message(), None, "{what}");
+        assert!(!client.is_done() && client.finish().is_err(), "{what}");
+    }
+}
+
+#[test]
+fn handshake_bytes_in_the_clear_are_refused_once_there_are_keys() {
+    let (mine, theirs) = keys();
+    let expect = Expect::fingerprint(theirs.public_key().fingerprint().short());
+    let mut client = Handshake::client(&mine, expect, Service::Files).unwrap();
+    let mut server = Handshake::server(&theirs, Service::Files).unwrap();
+    let hello = client.next_message().unwrap();
+    server.receive(&hello).unwrap();
+    let found = server.receive(&hello);
+    assert_eq!(found, Err(HandshakeError::NotTls("a message out of order")));
+    assert_eq!(server.next_message().unwrap()[..2], [VERSION, ALERT]);
+}

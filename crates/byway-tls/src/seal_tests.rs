@@ -118,6 +118,35 @@ fn only_stream_0_carries_ends_and_requests() {
     }
 }
 
+#[test]
+fn ends_and_kinds_that_a_peer_makes_up_are_refused() {
+    // Of a kind that there is not.
+    let (mut client, mut server) = sessions();
+    let strange = client.sealer.seal_as(3, 0, b"x").unwrap();
+    assert_eq!(server.opener.open(0, &strange), Err(OpenError::Kind(3)));
+    // An end that says no number.
+    for length in [0, 7, 9] {
+        let (mut client, mut server) = sessions();
+        let end = client.sealer.seal_as(END, 0, &vec![0; length]).unwrap();
+        assert_eq!(server.opener.open(0, &end), Err(OpenError::Kind(END)));
+        assert!(!server.opener.is_complete());
+    }
+    // An end that says fewer messages than come.
+    let (mut client, mut server) = sessions();
+    let late: Vec<Bytes> = (0..3).map(|n| sent(&mut client, 5, &[n])).collect();
+    let end = client.sealer.seal_as(END, 0, &1_u64.to_be_bytes()).unwrap();
+    assert_eq!(server.opener.open(0, &end), Ok(Opened::End));
+    assert!(!server.opener.is_complete());
+    assert_eq!(server.opener.open(5, &late[0]), data(&[0]));
+    assert!(server.opener.is_complete());
+    assert_eq!(server.opener.open(5, &late[1]), Err(OpenError::AfterEnd));
+    // More than can be.
+    let (mut client, mut server) = sessions();
+    let end = client.sealer.seal_as(END, 0, &[255; 8]).unwrap();
+    assert_eq!(server.opener.open(0, &end), Ok(Opened::End));
+    assert!(!server.opener.is_complete());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
