@@ -19,6 +19,14 @@ FROM = "10.97.0.1,10.97.1.1"
 FINE = {0, 1, 3, 4, 130, 143, -signal.SIGKILL}
 
 
+def appears(file: pathlib.Path, seconds: float) -> bool:
+    """Waits until a file is there, for so long."""
+    end = time.monotonic() + seconds
+    while not file.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    return file.exists()
+
+
 class Book:
     """What was found wrong, and the totals. Threads share it."""
 
@@ -106,9 +114,9 @@ class Command:
 class Sender(threading.Thread):
     """Sends one file after the other; each until the receiver has confirmed it."""
 
-    def __init__(self, byway: str, net: Net, seed: int, number: int, work: pathlib.Path, book: Book) -> None:
+    def __init__(self, byway: str, net: Net, seed: int, number: int, to: str, work: pathlib.Path, book: Book) -> None:
         super().__init__(daemon=True)
-        self.byway, self.net, self.seed, self.number, self.book = byway, net, seed, number, book
+        self.byway, self.net, self.seed, self.number, self.to, self.book = byway, net, seed, number, to, book
         self.work, self.got = work / f"sender{number}", work / "got"
         self.work.mkdir()
         self.calm = threading.Event()
@@ -129,7 +137,7 @@ class Sender(threading.Thread):
         length = plan.size(self.seed, self.number, file)
         data = plan.contents(self.seed, self.number, file, length)
         path.write_bytes(data)
-        words = [self.byway, "send", str(path), "--to", TO, "--bind", FROM, "--retry-for", "2min"]
+        words = [self.byway, "send", str(path), "--to", self.to, "--bind", FROM, "--retry-for", "2min"]
         self.command = Command(f"sender{self.number}", self.net, "a", words, self.book, self.work)
         self.book.add("files_offered")
         self.book.add("bytes_offered", length)
@@ -154,14 +162,16 @@ class Sender(threading.Thread):
 
 class Pipe(threading.Thread):
     """`cat` to `listen`, read slowly. What is read must be a prefix of what was written,
-    and all of it when both ended well."""
+    and all of it when both ended well. With a file for tickets, each `listen` makes one for its `cat`."""
 
-    def __init__(self, byway: str, net: Net, seed: int, work: pathlib.Path, book: Book) -> None:
+    def __init__(self, byway: str, net: Net, seed: int, ticket: pathlib.Path | None, work: pathlib.Path, book: Book) -> None:
         super().__init__(daemon=True)
         self.byway, self.net, self.seed, self.work, self.book = byway, net, seed, work, book
-        self.calm = threading.Event()
-        listen = [byway, "listen", "--unprotected", "--bind", "10.97.0.2:9900,10.97.1.2:9900", "--port", "5002"]
-        cat = [byway, "cat", "--to", "10.97.0.2:9900,10.97.1.2:9900", "--port", "5002"]
+        self.calm, self.ticket = threading.Event(), ticket
+        gate = ["--ticket-to", str(ticket)] if ticket else ["--unprotected"]
+        to = [f"@{ticket}"] if ticket else ["10.97.0.2:9900,10.97.1.2:9900", "--port", "5002"]
+        listen = [byway, "listen", *gate, "--bind", "10.97.0.2:9900,10.97.1.2:9900", "--port", "5002"]
+        cat = [byway, "cat", "--to", *to]
         self.listen = Command("listen", net, "z", [*listen, "--give-up", "20s"], book, work)
         self.cat = Command("cat", net, "a", [*cat, "--give-up", "20s"], book, work)
 
@@ -178,8 +188,17 @@ class Pipe(threading.Thread):
         data = plan.contents(self.seed, 99, number, 2_000_000 + 500_000 * (number % 7))
         source = self.work / "pipe.in"
         source.write_bytes(data)
+        if self.ticket:
+            self.ticket.unlink(missing_ok=True)
         reader = self.listen.start(stdout=subprocess.PIPE)
         time.sleep(0.3)
+        if self.ticket and not appears(self.ticket, 10):
+            # It was killed before it had made one, or is to blame.
+            self.listen.signal(signal.SIGKILL)
+            if self.listen.wait() != -signal.SIGKILL:
+                self.book.blame(f"pipe {number}: a listen ended without a ticket")
+            self.book.add("pipes_without_a_ticket")
+            return
         with source.open("rb") as stdin:
             self.cat.start(stdin=stdin.fileno())
         read = bytearray()
