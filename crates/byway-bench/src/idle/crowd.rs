@@ -26,11 +26,17 @@ pub(crate) struct Arguments {
     /// The file with the ticket that lets them in
     #[arg(long)]
     ticket: Option<PathBuf>,
+    /// End each as soon as it is up, or let in: newcomers one after the other
+    #[arg(long)]
+    leave: bool,
 }
 
 /// Sets them up one after the other, each from an endpoint of its own, and prints how long each took;
 /// at the end, how many are still there.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    if !arguments.leave {
+        super::descriptors::enough_for(arguments.associations)?;
+    }
     let pass = arguments.ticket.as_deref().map(Pass::read).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -39,10 +45,21 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let (mut all, mut took) = (Vec::new(), Vec::new());
     for _ in 0..arguments.associations {
         let begun = Instant::now();
-        all.push(runtime.block_on(connect(arguments.port, pass.as_ref()))?);
+        let (endpoint, association) = runtime.block_on(connect(arguments.port, pass.as_ref()))?;
         took.push(begun.elapsed().as_secs_f64());
+        if arguments.leave {
+            // It may have ended.
+            let _ = association.abort(b"enough");
+            runtime.block_on(endpoint.close());
+        } else {
+            all.push((endpoint, association));
+        }
     }
-    println!("{}", json!({ "took": took }));
+    let per_second = took.len() as f64 / took.iter().sum::<f64>();
+    println!("{}", json!({ "took": took, "per_second": per_second }));
+    if arguments.leave {
+        return Ok(());
+    }
     std::io::stdin().read_to_end(&mut Vec::new())?;
     let alive = all.iter().filter(|(_, a)| !a.paths().is_empty()).count();
     println!("{}", json!({ "alive": alive }));

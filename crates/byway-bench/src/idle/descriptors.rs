@@ -41,6 +41,20 @@ pub(super) fn parts(associations: usize, processes: usize) -> impl Iterator<Item
     (0..processes).map(move |n| part(n + 1) - part(n))
 }
 
+/// Raises the limit of a process that holds so many associations.
+///
+/// # Errors
+/// The limit that is needed.
+pub(super) fn enough_for(associations: usize) -> Result<()> {
+    let needed = EACH * associations as u64 + BESIDE;
+    let limit = raise(needed)?;
+    ensure!(
+        limit >= needed,
+        "{associations} associations need {needed} descriptors, and this process may have {limit}"
+    );
+    Ok(())
+}
+
 /// Raises the limit to `wanted`, or as far as this process may: beyond the hard limit as root, with
 /// CAP_SYS_RESOURCE (at most `fs.nr_open`). Returns it.
 fn raise(wanted: u64) -> Result<u64> {

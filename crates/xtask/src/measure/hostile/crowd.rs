@@ -1,10 +1,11 @@
-//! A good transfer, and handshakes, beside 10,000 idle and beside 1,000 hostile associations; and a
-//! transfer by ticket beside 1,000 strangers whose secret is wrong.
+//! A good transfer, and handshakes, beside 10,000 idle and beside 1,000 hostile associations; the same by
+//! ticket beside 10,000 that were let in by it; and a transfer by ticket beside 1,000 strangers whose secret
+//! is wrong.
 
 use super::super::Arguments;
 use super::super::transfer::free_udp_port;
 use super::Part;
-use super::tools::{Running, Tools, median, number, rounded};
+use super::tools::{Running, Tools, json_of, median, number, rounded};
 use crate::process::run_quietly;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
@@ -16,6 +17,11 @@ use std::time::{Duration, Instant};
 const LEAST_RATE: f64 = 0.9;
 const LEAST_HANDSHAKES: f64 = 0.8;
 const MEGABYTES: u64 = 500;
+/// Processes that hold those who were let in by a ticket, and how many each: they need four descriptors each.
+const PROCESSES: usize = 10;
+const IN_EACH: usize = 1000;
+/// Newcomers by ticket of one round. A host may ask 256 at once and 20 a second.
+const NEWCOMERS: usize = 100;
 
 pub(super) fn measure(tools: &Tools, arguments: &Arguments) -> Result<Part> {
     let mut figures = Map::new();
@@ -61,6 +67,9 @@ pub(super) fn measure(tools: &Tools, arguments: &Arguments) -> Result<Part> {
             }),
         );
     }
+    let (rate, hand, figure) = idle_by_ticket(tools, arguments)?;
+    holds &= rate >= LEAST_RATE && hand >= LEAST_HANDSHAKES;
+    figures.insert("idle_by_ticket".into(), figure);
     let (rate, figure) = by_ticket(tools, arguments)?;
     holds &= rate >= LEAST_RATE;
     figures.insert("handshakes_by_ticket".into(), figure);
@@ -69,6 +78,67 @@ pub(super) fn measure(tools: &Tools, arguments: &Arguments) -> Result<Part> {
         figures: Value::Object(figures),
         holds,
     })
+}
+
+/// What a transfer by ticket, and newcomers by ticket, keep beside those who were let in by it and say nothing.
+fn idle_by_ticket(tools: &Tools, arguments: &Arguments) -> Result<(f64, f64, Value)> {
+    let ports = [free_udp_port()?, free_udp_port()?];
+    let [alone, beside] = ports.map(|port| (port, format!("127.0.0.1:{port}")));
+    let words = ["--give-up", "1h"];
+    let (_first, alone_ticket) = tools.recv_by_ticket(&alone.1, &words)?;
+    let (_second, beside_ticket) = tools.recv_by_ticket(&beside.1, &words)?;
+    let mut crowd = Vec::new();
+    for _ in 0..PROCESSES {
+        let mut command = let_in(tools, &beside, IN_EACH);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = command.spawn().context("cannot start the crowd")?;
+        crowd.push(Crowd::of(child, |line| {
+            let took = line["took"].as_array();
+            Ok(took.context("no times of the crowd")?.len() as u64)
+        })?);
+    }
+    let up: u64 = crowd.iter().map(|c| c.up).sum();
+    let (mut rates, mut hands, mut of_alone) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..arguments.runs {
+        let [one, two] = [
+            transfer(tools, &alone_ticket)?,
+            transfer(tools, &beside_ticket)?,
+        ];
+        let [first, second] = [newcomers(tools, &alone)?, newcomers(tools, &beside)?];
+        rates.push(two / one);
+        hands.push(second / first);
+        of_alone.push((one, first));
+    }
+    for part in &mut crowd {
+        ensure!(part.is_alive()?, "the crowd ended before the measurement");
+    }
+    let (rate, hand) = (median(rates.clone()), median(hands.clone()));
+    eprintln!(
+        "  idle, by ticket: transfers {rate:.2} ({rates:.2?}), let in {hand:.2} ({hands:.2?})"
+    );
+    let figure = json!({
+        "associations": up,
+        "transfer_ratio": rounded(rate),
+        "handshake_ratio": rounded(hand),
+        "mb_per_s_alone": median(of_alone.iter().map(|a| a.0).collect()).round(),
+        "let_in_per_s_alone": median(of_alone.iter().map(|a| a.1).collect()).round(),
+    });
+    Ok((rate, hand, figure))
+}
+
+/// Those who are let in by the ticket of the receiver at this port and address, one after the other.
+fn let_in(tools: &Tools, (port, at): &(u16, String), associations: usize) -> Command {
+    let mut command = Command::new(&tools.bench);
+    command.args(["idle-crowd", "--port", &port.to_string()]);
+    command.args(["--associations", &associations.to_string(), "--ticket"]);
+    command.arg(tools.ticket_file(at));
+    command
+}
+
+/// How many newcomers are let in a second, one after the other.
+fn newcomers(tools: &Tools, to: &(u16, String)) -> Result<f64> {
+    let line = json_of(let_in(tools, to, NEWCOMERS).arg("--leave"))?;
+    number(&line, "per_second")
 }
 
 /// What a transfer by ticket keeps beside strangers who shake hands without a pause and do not know the
@@ -137,16 +207,21 @@ impl Crowd {
         let mut command = tools.hostile(&["hold", what, "--to", to, "--ready"]);
         command.args(["--associations", associations, "--sources", "16"]);
         command.args(["--seconds", "600"]).stdout(Stdio::piped());
-        let mut child = command.spawn().context("cannot start the crowd")?;
+        let child = command.spawn().context("cannot start the crowd")?;
+        Crowd::of(child, |line| Ok(number(line, "ready")? as u64))
+    }
+
+    /// One that was started, and says in its first line how many are up.
+    fn of(mut child: Child, up: impl Fn(&Value) -> Result<u64>) -> Result<Crowd> {
         let output = child.stdout.take().context("no output")?;
+        let mut crowd = Crowd {
+            child: Some(child),
+            up: 0,
+        };
         let mut first = String::new();
         BufReader::new(output).read_line(&mut first)?;
-        let line: Value = serde_json::from_str(&first).context("the crowd is not up")?;
-        let up = number(&line, "ready")? as u64;
-        Ok(Crowd {
-            child: Some(child),
-            up,
-        })
+        crowd.up = up(&serde_json::from_str(&first).context("the crowd is not up")?)?;
+        Ok(crowd)
     }
 
     /// Whether it still holds its associations.

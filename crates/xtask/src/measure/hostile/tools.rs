@@ -51,12 +51,17 @@ impl Tools {
 
     /// `byway recv` by ticket on this address, and the ticket, which any number may use.
     pub(super) fn recv_by_ticket(&self, bind: &str, words: &[&str]) -> Result<(Running, String)> {
-        let file = self.folder.join(format!("ticket-{bind}"));
+        let file = self.ticket_file(bind);
         let path = file.to_str().context("a folder whose name is text")?;
         let by_ticket = ["--uses", "any", "--ticket-to", path];
         let receiver = self.receiver(bind, &[&by_ticket, words].concat())?;
         let ticket = std::fs::read_to_string(&file).context("no ticket was written")?;
         Ok((receiver, ticket.trim().to_owned()))
+    }
+
+    /// Where the ticket of the receiver at this address is.
+    pub(super) fn ticket_file(&self, bind: &str) -> PathBuf {
+        self.folder.join(format!("ticket-{bind}"))
     }
 
     fn receiver(&self, bind: &str, words: &[&str]) -> Result<Running> {
