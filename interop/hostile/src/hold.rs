@@ -4,13 +4,16 @@ use crate::Target;
 use crate::flood::counted;
 use crate::peer::{Peer, Wish};
 use anyhow::{Context, Result};
-use byway_wire::{CauseWriter, Data, Tsn};
+use byway_wire::{CauseWriter, Data, IData, Tsn};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::net::{IpAddr, UdpSocket};
 use std::time::{Duration, Instant};
+
+/// Streams on which messages begin.
+const BEGUN_STREAMS: u16 = 2048;
 
 /// What is done with an association that is up.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -31,6 +34,8 @@ pub(crate) enum Misuse {
     Gaps,
     /// Messages that begin on every stream and never end
     Beginnings,
+    /// The same in I-DATA (RFC 8260), several on a stream, for a receiver that takes it, such as `byway serve`
+    Interleaved,
     /// ERRORs with long reasons, and packets of 360 empty ones
     Errors,
     /// HEARTBEATs without a pause
@@ -135,11 +140,12 @@ fn wish_of(what: Misuse, rng: &mut ChaCha8Rng) -> Wish {
             _ => 1 << 20,
         },
         streams: match what {
-            Misuse::Beginnings => 2048,
+            Misuse::Beginnings | Misuse::Interleaved => BEGUN_STREAMS,
             _ => 10,
         },
         listed: Vec::new(),
         keyed: false,
+        interleaved: what == Misuse::Interleaved,
     }
 }
 
@@ -179,7 +185,8 @@ fn turn(
 fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<bool> {
     let times = match what {
         Misuse::Slow => u32::from(sent.is_multiple_of(10)),
-        Misuse::EndsAlone | Misuse::Gaps | Misuse::Beginnings => crowd.burst,
+        Misuse::EndsAlone | Misuse::Gaps => crowd.burst,
+        Misuse::Beginnings | Misuse::Interleaved => crowd.burst,
         Misuse::Errors | Misuse::Heartbeats => crowd.burst,
         Misuse::WindowGames => 1,
         _ => 0,
@@ -192,8 +199,9 @@ fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<b
             // A beginning right behind another one would be a violation that shows.
             Misuse::Beginnings => fragments(peer, 2, |d| {
                 (d.begin, d.end) = (true, false);
-                d.stream_id = (d.tsn.0 / 2 % 2048) as u16;
+                d.stream_id = (d.tsn.0 / 2 % u32::from(BEGUN_STREAMS)) as u16;
             })?,
+            Misuse::Interleaved => interleaved(peer, *sent as u32)?,
             Misuse::Gaps => {
                 if *sent == 0 {
                     // The first chunk never comes.
@@ -237,6 +245,29 @@ fn fragments(peer: &mut Peer, step: u32, change: impl Fn(&mut Data<'_>)) -> Resu
         }
     })?;
     peer.next = Tsn(first.wrapping_add(60 * step));
+    Ok(())
+}
+
+/// A packet of 60 beginnings in I-DATA, the how-many-th of its association.
+fn interleaved(peer: &mut Peer, sent: u32) -> Result<()> {
+    let first = peer.next.0;
+    peer.send(|p| {
+        for n in 0..60 {
+            let message = sent.wrapping_mul(60).wrapping_add(n);
+            p.i_data(&IData {
+                tsn: Tsn(first.wrapping_add(n)),
+                stream_id: (message % u32::from(BEGUN_STREAMS)) as u16,
+                mid: message / u32::from(BEGUN_STREAMS),
+                ppid_or_fsn: 0,
+                unordered: false,
+                begin: true,
+                end: false,
+                immediate: false,
+                payload: b"x",
+            });
+        }
+    })?;
+    peer.next = Tsn(first.wrapping_add(60));
     Ok(())
 }
 

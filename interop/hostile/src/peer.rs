@@ -38,6 +38,8 @@ pub(crate) struct Wish {
     pub(crate) listed: Vec<IpAddr>,
     /// Whether it offers AUTH and ASCONF.
     pub(crate) keyed: bool,
+    /// Whether it offers I-DATA and I-FORWARD-TSN.
+    pub(crate) interleaved: bool,
 }
 
 impl Default for Wish {
@@ -48,6 +50,7 @@ impl Default for Wish {
             streams: 10,
             listed: Vec::new(),
             keyed: false,
+            interleaved: false,
         }
     }
 }
@@ -73,7 +76,15 @@ impl Peer {
                 w.random(&[7; 32]);
                 w.chunk_list(&[chunk_type::ASCONF, chunk_type::ASCONF_ACK]);
                 w.hmac_algo(&[3, 1]);
-                let all = [chunk_type::ASCONF, chunk_type::ASCONF_ACK, chunk_type::AUTH];
+            }
+            let mut all = Vec::new();
+            if wish.keyed {
+                all.extend([chunk_type::ASCONF, chunk_type::ASCONF_ACK, chunk_type::AUTH]);
+            }
+            if wish.interleaved {
+                all.extend([chunk_type::I_DATA, chunk_type::I_FORWARD_TSN]);
+            }
+            if !all.is_empty() {
                 w.supported_extensions(&all);
             }
         };

@@ -18,15 +18,22 @@ const BACK: f64 = 1.2;
 /// The rules that let silent peers go take their time, and the allocator gives pages back within
 /// ten seconds.
 const SETTLE: Duration = Duration::from_secs(20);
-const ATTACKS: [&str; 4] = ["gaps", "beginnings", "ends-alone", "errors"];
+/// Each attack, and what the receiver is told for it.
+const ATTACKS: [(&str, &[&str]); 5] = [
+    ("gaps", &[]),
+    ("beginnings", &[]),
+    ("interleaved", &["--set", "streams.interleaving=true"]),
+    ("ends-alone", &[]),
+    ("errors", &[]),
+];
 
 pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
     let mut figures = Map::new();
     let mut holds = true;
-    for what in ATTACKS {
+    for (what, words) in ATTACKS {
         let port = free_udp_port()?;
         let to = format!("127.0.0.1:{port}");
-        let mut receiver = tools.recv(&to, &["--give-up", "5s"])?;
+        let mut receiver = tools.recv(&to, &[&["--give-up", "5s"], words].concat())?;
         let (fresh, fresh_own) = (receiver.resident()?, receiver.anonymous()?);
         let fresh_file = receiver.file()?;
         // What any first associations take is no leak: a round of the same attack comes first.
