@@ -6,6 +6,7 @@
 #[path = "world.rs"]
 mod world;
 
+use byway_core::policy::StreamScheduler;
 use byway_core::{Config, Message, PathId};
 use libfuzzer_sys::fuzz_target;
 use world::{Bytes, World};
@@ -25,20 +26,35 @@ fn config(flavour: u8) -> Config {
     if flavour & 4 != 0 {
         c.pmtu.0 = 512;
     }
+    if flavour & 8 != 0 {
+        c.streams.interleaving = true;
+        c.streams.scheduler = StreamScheduler::RoundRobin;
+    }
     c.setup.outbound_streams = 10;
     c
 }
 
-/// A packet of one arbitrary chunk, with the right tag or an arbitrary one.
+/// A packet of one arbitrary chunk, with the right tag or an arbitrary one. I-DATA and I-FORWARD-TSN have a
+/// TSN near the last one: nobody would find it.
 fn invent(w: &mut World, b: &mut Bytes<'_>) {
     let how = b.byte();
     let to = usize::from(how & 1);
     let tag = if how & 2 == 0 { w.tags[to] } else { b.word() };
-    let (kind, flags) = (b.byte() % 16, b.byte());
+    let kind = match b.byte() {
+        240.. => 194,
+        224.. => 64,
+        other => other % 16,
+    };
+    let flags = b.byte();
     let len = usize::from(b.byte());
-    let value = b.take(len);
+    let mut value = b.take(len).to_vec();
+    if kind >= 64
+        && let Some(tsn) = value.first_chunk_mut::<4>()
+    {
+        *tsn = w.tsns[to].wrapping_add(tsn[0].into()).to_be_bytes();
+    }
     let bytes = World::packet(if kind == 1 { 0 } else { tag }, |p| {
-        p.raw(if how & 4 == 0 { kind } else { how }, flags, value);
+        p.raw(if how & 4 == 0 { kind } else { how }, flags, &value);
     });
     w.arrive(to, how >> 7, &bytes);
 }

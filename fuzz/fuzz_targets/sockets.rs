@@ -61,6 +61,8 @@ fn config(flavour: u8) -> Config {
         c.buffer.receive = 4000;
         c.buffer.send = 6000;
     }
+    // Parts of messages of several streams take turns then, and readers get them so.
+    c.streams.interleaving = flavour & 4 != 0;
     c
 }
 

@@ -46,6 +46,9 @@ pub(crate) struct World {
     pub(crate) wire: VecDeque<Flying>,
     /// The verification tag of the last packet to each side.
     pub(crate) tags: [u32; 2],
+    /// The TSN of the last DATA or I-DATA to each side, or the one before the first.
+    #[allow(dead_code, reason = "not every target needs it")]
+    pub(crate) tsns: [u32; 2],
     /// The last INIT and INIT ACK.
     pub(crate) set_up: [Vec<u8>; 2],
 }
@@ -76,6 +79,7 @@ impl World {
             ids: [Vec::new(), Vec::new()],
             wire: VecDeque::new(),
             tags: [0, 0],
+            tsns: [0, 0],
             set_up: [Vec::new(), Vec::new()],
         }
     }
@@ -106,6 +110,16 @@ impl World {
             assert_eq!(t.len, bytes.len());
             if let Some(tag) = bytes.get(4..8).filter(|t| **t != [0; 4]) {
                 self.tags[1 - side] = u32::from_be_bytes(tag.try_into().expect("four bytes"));
+            }
+            // Of the first chunk: a TSN behind its head, or the initial one as the last word of an INIT.
+            let at = |place: usize| {
+                let word = bytes.get(place..place + 4)?;
+                Some(u32::from_be_bytes(word.try_into().ok()?))
+            };
+            match bytes.get(12) {
+                Some(0 | 64) => self.tsns[1 - side] = at(16).unwrap_or(0),
+                Some(1 | 2) => self.tsns[1 - side] = at(28).unwrap_or(0).wrapping_sub(1),
+                _ => {}
             }
             if let Some(kind @ (1 | 2)) = bytes.get(12) {
                 self.set_up[usize::from(kind - 1)].clone_from(&bytes);
