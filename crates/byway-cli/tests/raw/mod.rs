@@ -60,8 +60,13 @@ impl Raw {
 
     /// An association.
     pub(crate) fn up(to: SocketAddr) -> Raw {
+        Raw::up_with(to, |_| {})
+    }
+
+    /// The same with these parameters of the INIT.
+    pub(crate) fn up_with(to: SocketAddr, params: impl FnOnce(&mut ParamWriter<'_>)) -> Raw {
         let mut raw = Raw::new(to);
-        raw.ask();
+        raw.ask_with(params);
         raw.echo();
         raw
     }
@@ -174,6 +179,17 @@ impl Raw {
     /// With the right tag.
     pub(crate) fn inject(&self, write: impl FnOnce(&mut PacketBuilder<'_>)) {
         self.send(self.tag, write);
+    }
+
+    /// A packet of so many chunks, each with a TSN of its own and its number.
+    pub(crate) fn inject_many(
+        &mut self,
+        many: u32,
+        mut write: impl FnMut(&mut PacketBuilder<'_>, Tsn, u32),
+    ) {
+        let first = self.next;
+        self.next += many;
+        self.inject(|b| (0..many).for_each(|n| write(b, Tsn(first + n), n)));
     }
 
     /// One chunk of bytes as they are, lengths included.
