@@ -113,7 +113,8 @@ impl Association {
     /// Action A: everything starts again, except messages that are ready to be read.
     fn restart(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
-        let first = Path::new(c.local, c.source, true, &self.cfg, ctx.now);
+        let mut first = Path::new(c.local, c.source, true, &self.cfg, ctx.now);
+        first.note_set_up();
         self.paths = PathTable::new(first);
         let old = core::mem::replace(
             &mut self.recv,

@@ -325,6 +325,7 @@ impl Association {
             if i == 0 {
                 if ip == source.ip() {
                     path.send_from(*inbound.destination);
+                    path.note_set_up();
                 }
                 if let Some(old) = &old {
                     path.counters = old.clone();
@@ -480,7 +481,8 @@ impl Association {
             // The address of the INIT is gone.
             local = new.local[other];
         }
-        let first = Path::new(local, c.source, true, &new.cfg, ctx.now);
+        let mut first = Path::new(local, c.source, true, &new.cfg, ctx.now);
+        first.note_set_up();
         let mut a = Association::empty(
             new.id,
             new.cfg.clone(),

@@ -23,6 +23,8 @@ pub(crate) struct Path {
     pub(super) state: PathState,
     /// Whether the address has proved that it is the peer's.
     pub(super) confirmed: bool,
+    /// Whether the association was set up between these two addresses.
+    pub(super) set_up_here: bool,
     pub(crate) mtu: PathMtu,
     pub(crate) rtt: RttEstimator,
     pub(super) window: Window,
@@ -89,6 +91,7 @@ impl Path {
                 PathState::Unconfirmed
             },
             confirmed,
+            set_up_here: false,
             mtu,
             rtt: RttEstimator::new(&cfg.rto, now),
             window,
@@ -171,6 +174,16 @@ impl Path {
     /// Its packets leave from another source address.
     pub(crate) fn send_from(&mut self, local: SocketAddr) {
         self.local = local;
+    }
+
+    /// The association is being set up between the two addresses of this path.
+    pub(crate) fn note_set_up(&mut self) {
+        self.set_up_here = true;
+    }
+
+    /// Whether the peer has answered what left from this source: a heartbeat or data, or in the set-up.
+    pub(crate) fn has_answered_here(&self) -> bool {
+        self.set_up_here || self.rtt.srtt().is_some()
     }
 
     /// Whether it may take data (RFC 9260 section 5.4; RFC 7829).

@@ -860,3 +860,78 @@ fn data_that_waits_for_confirmation_of_a_peer_that_is_gone_is_lost_in_the_end() 
     });
     assert_eq!(outcome.missing, 1);
 }
+
+/// Path 1 had answered a heartbeat, and path 0, over which the association was set up, not yet. So its ABORT
+/// was taken for that of a peer that does not know the source.
+#[test]
+fn a_peer_that_is_gone_before_the_first_answer_says_so_where_the_association_was_set_up() {
+    let a = Settings {
+        pf: 2,
+        hb: 16,
+        misc: 1,
+        scheduler: 4,
+        pmr: 2,
+        estimate: 8,
+        of_path: 2,
+        byway: 190,
+        interleaving: 2,
+        ..Settings::default()
+    };
+    let z = Settings {
+        interleaving: 3,
+        ..Settings::default()
+    };
+    twice(&Program {
+        paths: vec![path(92), path(0)],
+        settings: two(a, z),
+        steps: vec![
+            step(145, 0, Op::Heartbeat(3)),
+            step(64, 0, Op::Reading(false)),
+            step(250, 1, Op::Restart),
+            step(7, 0, send(1, 8, 17)),
+        ],
+        ..Program::default()
+    });
+}
+
+#[test]
+#[ignore = "open: its cause is not known (docs/long-runs.md)"]
+fn found_an_association_that_does_not_end() {
+    let a = Settings {
+        rto: 4,
+        hb: 47,
+        streams: 32,
+        pmr: 2,
+        asconf: 1,
+        ..Settings::default()
+    };
+    let z = Settings {
+        rto: 3,
+        hb: 16,
+        streams: 16,
+        misc: 2,
+        pmr: 5,
+        ..Settings::default()
+    };
+    let lossy = PathPlan {
+        loss: 12,
+        reorder: 24,
+        queue: 3,
+        ..path(54)
+    };
+    twice(&Program {
+        seed: 84,
+        paths: vec![lossy, path(2)],
+        settings: two(a, z),
+        steps: vec![
+            step(4574, 0, Op::SetPrimary(0)),
+            step(120, 0, send(10, 1, 1)),
+            step(193, 0, send(0, 1, 1)),
+            step(137, 1, send(4, 1, 1)),
+            step(185, 1, Op::Addresses(1)),
+            step(0, 0, Op::Restart),
+            step(0, 1, Op::Connect),
+        ],
+        ..Program::default()
+    });
+}

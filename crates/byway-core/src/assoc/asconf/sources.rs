@@ -247,7 +247,7 @@ impl Association {
     #[cold]
     pub(in crate::assoc) fn tries_source(&self, inbound: &Inbound<'_>) -> bool {
         let pair = (*inbound.destination, *inbound.source);
-        let mut proven = self.paths.iter().filter(|p| p.rtt.srtt().is_some());
+        let mut proven = self.paths.iter().filter(|p| p.has_answered_here());
         let elsewhere = proven.clone().next().is_some();
         elsewhere && proven.all(|p| (p.local(), p.remote()) != pair)
     }
