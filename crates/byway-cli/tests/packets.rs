@@ -265,108 +265,111 @@ fn fragment(tsn: Tsn, (stream_id, mid): (u16, u32), number: u32, end: bool) -> I
     }
 }
 
-/// Those of RFC 8260 at a `serve`, which speaks it: with the chunks that the attacker lists in its INIT, and
-/// whether its association goes on.
+/// Both chunks of RFC 8260.
+const BOTH: &[u8] = &[chunk_type::I_DATA, chunk_type::I_FORWARD_TSN];
+
+/// What an attacker sends, with the chunks that it lists in its INIT, and whether its association goes on.
+const INTERLEAVED: [(&str, &[u8], Attack, bool); 9] = [
+    (
+        "25, I-FORWARD-TSN far ahead",
+        BOTH,
+        |r| r.inject(|b| b.i_forward_tsn(Tsn(0x7000_0000), &[])),
+        true,
+    ),
+    (
+        "25, I-FORWARD-TSN of streams that do not exist, and of far messages",
+        BOTH,
+        |r| {
+            let skipped = [(65_535, false), (65_535, true), (0, true), (1, false)];
+            let skipped = skipped.map(|(stream_id, unordered)| SkippedMessage {
+                stream_id,
+                unordered,
+                mid: 0x7fff_ffff,
+            });
+            let tsn = r.next_tsn();
+            r.inject(|b| b.i_forward_tsn(tsn, &skipped));
+        },
+        true,
+    ),
+    (
+        "25, I-FORWARD-TSN that was not agreed on",
+        &[chunk_type::I_DATA],
+        |r| {
+            let tsn = r.next_tsn();
+            r.inject(|b| b.i_forward_tsn(tsn, &[]));
+        },
+        false,
+    ),
+    (
+        "26, DATA in place of I-DATA",
+        BOTH,
+        |r| {
+            let tsn = r.next_tsn();
+            r.inject(|b| b.data(&one_byte(tsn, true, true)));
+        },
+        false,
+    ),
+    (
+        "26, I-DATA in place of DATA",
+        &[],
+        |r| {
+            let tsn = r.next_tsn();
+            r.inject(|b| b.i_data(&fragment(tsn, (0, 0), 0, true)));
+        },
+        false,
+    ),
+    (
+        "26, FORWARD-TSN in place of I-FORWARD-TSN",
+        BOTH,
+        |r| {
+            let tsn = r.next_tsn();
+            r.inject(|b| b.forward_tsn(tsn, &[]));
+        },
+        false,
+    ),
+    (
+        "27, a message that begins twice",
+        BOTH,
+        |r| {
+            for _ in 0..2 {
+                let tsn = r.next_tsn();
+                r.inject(|b| b.i_data(&fragment(tsn, (0, 0), 0, false)));
+            }
+        },
+        false,
+    ),
+    (
+        "27, a fragment behind the last one",
+        BOTH,
+        |r| {
+            for (number, end) in [(4, true), (5, false)] {
+                let tsn = r.next_tsn();
+                r.inject(|b| b.i_data(&fragment(tsn, (0, 0), number, end)));
+            }
+        },
+        false,
+    ),
+    (
+        "27, beginnings without ends",
+        BOTH,
+        |r| {
+            for mid in 0..20 {
+                r.inject_many(40, |b, tsn, n| {
+                    b.i_data(&fragment(tsn, (n as u16 % 10, mid * 4 + n / 10), 0, false));
+                });
+            }
+        },
+        true,
+    ),
+];
+
+/// Those of RFC 8260 at a `serve`, which speaks it.
 #[test]
 fn packets_of_interleaved_messages_end_at_most_the_association_of_the_attacker() {
-    const BOTH: &[u8] = &[chunk_type::I_DATA, chunk_type::I_FORWARD_TSN];
-    let attacks: [(&str, &[u8], Attack, bool); 9] = [
-        (
-            "25, I-FORWARD-TSN far ahead",
-            BOTH,
-            |r| r.inject(|b| b.i_forward_tsn(Tsn(0x7000_0000), &[])),
-            true,
-        ),
-        (
-            "25, I-FORWARD-TSN of streams that do not exist, and of far messages",
-            BOTH,
-            |r| {
-                let skipped = [(65_535, false), (65_535, true), (0, true), (1, false)];
-                let skipped = skipped.map(|(stream_id, unordered)| SkippedMessage {
-                    stream_id,
-                    unordered,
-                    mid: 0x7fff_ffff,
-                });
-                let tsn = r.next_tsn();
-                r.inject(|b| b.i_forward_tsn(tsn, &skipped));
-            },
-            true,
-        ),
-        (
-            "25, I-FORWARD-TSN that was not agreed on",
-            &[chunk_type::I_DATA],
-            |r| {
-                let tsn = r.next_tsn();
-                r.inject(|b| b.i_forward_tsn(tsn, &[]));
-            },
-            false,
-        ),
-        (
-            "26, DATA in place of I-DATA",
-            BOTH,
-            |r| {
-                let tsn = r.next_tsn();
-                r.inject(|b| b.data(&one_byte(tsn, true, true)));
-            },
-            false,
-        ),
-        (
-            "26, I-DATA in place of DATA",
-            &[],
-            |r| {
-                let tsn = r.next_tsn();
-                r.inject(|b| b.i_data(&fragment(tsn, (0, 0), 0, true)));
-            },
-            false,
-        ),
-        (
-            "26, FORWARD-TSN in place of I-FORWARD-TSN",
-            BOTH,
-            |r| {
-                let tsn = r.next_tsn();
-                r.inject(|b| b.forward_tsn(tsn, &[]));
-            },
-            false,
-        ),
-        (
-            "27, a message that begins twice",
-            BOTH,
-            |r| {
-                for _ in 0..2 {
-                    let tsn = r.next_tsn();
-                    r.inject(|b| b.i_data(&fragment(tsn, (0, 0), 0, false)));
-                }
-            },
-            false,
-        ),
-        (
-            "27, a fragment behind the last one",
-            BOTH,
-            |r| {
-                for (number, end) in [(4, true), (5, false)] {
-                    let tsn = r.next_tsn();
-                    r.inject(|b| b.i_data(&fragment(tsn, (0, 0), number, end)));
-                }
-            },
-            false,
-        ),
-        (
-            "27, beginnings without ends",
-            BOTH,
-            |r| {
-                for mid in 0..20 {
-                    r.inject_many(40, |b, tsn, n| {
-                        b.i_data(&fragment(tsn, (n as u16 % 10, mid * 4 + n / 10), 0, false));
-                    });
-                }
-            },
-            true,
-        ),
-    ];
     let mut serve = Server::start(&["serve", "--allow", "127.0.0.1:9"]);
     let to = serve.addresses.split(',').next().unwrap().parse().unwrap();
     let good = Raw::up(to);
-    for (what, chunks, attack, lives) in attacks {
+    for (what, chunks, attack, lives) in INTERLEAVED {
         let mut raw = Raw::up_with(to, |w| {
             w.supported_extensions(chunks);
         });
