@@ -247,8 +247,9 @@ impl Association {
     #[cold]
     pub(in crate::assoc) fn tries_source(&self, inbound: &Inbound<'_>) -> bool {
         let pair = (*inbound.destination, *inbound.source);
+        // Who lists a victim sets up from its own address, too: that alone says nothing of others.
+        let elsewhere = self.paths.iter().any(|p| p.rtt.srtt().is_some());
         let mut proven = self.paths.iter().filter(|p| p.has_answered_here());
-        let elsewhere = proven.clone().next().is_some();
         elsewhere && proven.all(|p| (p.local(), p.remote()) != pair)
     }
 
