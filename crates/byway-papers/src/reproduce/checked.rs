@@ -48,7 +48,9 @@ impl Checked {
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
         let shows = |c: &Control| matches!(c.outcome, Some(Outcome::Fails | Outcome::Undecided));
-        let shown = !self.controls.is_empty() && self.controls.iter().all(shows);
+        // A check that fails is not swapped, which may leave it without a control.
+        let none = self.controls.is_empty() && self.outcome != Outcome::Fails;
+        let shown = !none && self.controls.iter().all(shows);
         self.counts && self.runs.all > 0 && !shown
     }
 
@@ -118,6 +120,9 @@ mod tests {
             let check = checked(&controls, runs);
             assert_eq!(check.is_vacuous(), vacuous, "{controls:?} {runs}");
         }
+        let mut failing = checked(&[], 3);
+        failing.outcome = Outcome::Fails;
+        assert!(!failing.is_vacuous());
         let typo = checked(&[fails, None], 3);
         assert_eq!(typo.vacuous_words(), "no runs of mechanism off");
         let open = checked(&[fails, Some(Outcome::Undecided)], 3);

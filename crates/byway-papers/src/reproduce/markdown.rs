@@ -371,9 +371,13 @@ pub fn controls(report: &Report) -> String {
             if check.controls.is_empty() {
                 let _ = writeln!(
                     out,
-                    "| {} | {} | none | **vacuous** |",
+                    "| {} | {} | none | {} |",
                     claim.id,
-                    cell(&check.what)
+                    cell(&check.what),
+                    match check.is_vacuous() {
+                        true => "**vacuous**",
+                        false => "it does not hold as run",
+                    }
                 );
             }
             for control in &check.controls {
