@@ -6,16 +6,12 @@
 //! is sure as far as the scatter of the runs that were done is.
 
 use super::cells::{Cells, Filter};
-use super::check::Check;
-use super::claim::Claim;
 use super::estimate::Estimate;
-use super::rule::{Level, Outcome};
+use super::rule::Level;
 use super::sample::{FEW_EVENTS, Kind, Sample, poisson};
 use super::show::{Unit, number};
-use super::study::StudySpec;
-use super::verdict::{ClaimResult, Verdict};
 use byway_lab::stats::wilson;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Looks at the growing runs, as `experiments/RULE.md` says.
 const LOOKS: u32 = 3;
@@ -33,8 +29,9 @@ pub(super) struct Cap {
 }
 
 impl Cap {
-    /// Of cells with so many seeds at most.
-    fn of(cells: &Cells, measure: &str, seeds: u32) -> Option<Cap> {
+    /// Of cells that have so many seeds with the effort.
+    pub(super) fn of(cells: &Cells, measure: &str, seeds: u32) -> Option<Cap> {
+        let seeds = TIMES * seeds;
         let every = Filter::new();
         let samples = cells.samples(&every, measure);
         let now: BTreeSet<u64> = samples
@@ -109,51 +106,6 @@ impl Cap {
             self.seeds
         )
     }
-}
-
-/// Says of each undecided check whether the cap can decide it, and of an undecided claim which of its
-/// checks it cannot.
-pub(super) fn tell(
-    claim: &Claim,
-    found: &mut ClaimResult,
-    cells: &BTreeMap<&str, Cells>,
-    (studies, seeds): (&[StudySpec], impl Fn(&StudySpec) -> u32),
-) {
-    let why = |check: &Check| {
-        let cells = cells.get(check.study.as_str())?;
-        let study = studies.iter().find(|s| s.id == check.study)?;
-        let cap = Cap::of(cells, check.kind.measure(), TIMES * seeds(study))?;
-        check.kind.beyond(cells, &cap)
-    };
-    let checks = claim.checks.iter().zip(&mut found.checks);
-    for (check, found) in checks.chain(claim.validation.iter().zip(&mut found.validation)) {
-        if found.counts && found.outcome == Outcome::Undecided {
-            found.beyond = why(check);
-        }
-    }
-    if found.verdict != Verdict::Undecided || found.today.is_some() {
-        return;
-    }
-    let open = |c: &&super::Checked| c.counts && c.outcome == Outcome::Undecided;
-    let validation = (found.validation.iter()).filter(|_| claim.fitted.is_some());
-    let open: Vec<_> = found.checks.iter().chain(validation).filter(open).collect();
-    let beyond: Vec<&str> = (open.iter())
-        .filter(|c| c.beyond.is_some())
-        .map(|c| c.what.as_str())
-        .collect();
-    if beyond.is_empty() {
-        return;
-    }
-    let words = format!(
-        "More seeds of this effort cannot decide {} of {} undecided checks: {}.",
-        beyond.len(),
-        open.len(),
-        beyond.join("; ")
-    );
-    found.reason = Some(match &claim.undecided {
-        Some(text) => format!("{text} {words}"),
-        None => words,
-    });
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@ pub mod study;
 pub mod text;
 pub mod today;
 mod today_page;
+mod undecidable;
 pub mod varied;
 pub mod verdict;
 

@@ -1,7 +1,6 @@
 //! One paper of a reproduction: the runs that it needs, and what they show.
 
 use super::ablation::Ablation;
-use super::cap;
 use super::cells::{self, Cells, Place};
 use super::check::{Check, RunCount};
 use super::claim::{Claim, Paper as PaperSpec};
@@ -13,6 +12,7 @@ use super::report::{PaperResult, Request};
 use super::rule::{self, Level, Outcome};
 use super::single::Runs;
 use super::study::{self, Effort};
+use super::undecidable;
 use super::verdict::{self, Ran};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -193,7 +193,7 @@ impl Part {
             let mut found = verdict::of(claim, &self.paper.id, ours, &ns2, level);
             found.ran = self.ran(claim, ours, effort);
             let studies = self.paper.studies.as_slice();
-            cap::tell(claim, &mut found, ours, (studies, |s| s.seeds(effort)));
+            undecidable::tell(claim, &mut found, ours, (studies, |s| s.seeds(effort)));
             found
         });
         let claims = claims.collect();
