@@ -41,12 +41,16 @@ larger_than() { # BYTES [WHEN]: the packets that leave the client's first card i
     on a ethtool -K e0 tso off gso off tx-udp-segmentation off > /dev/null
     counters=$(
         sleep 0.06 # what is in the queue
-        on a cat /sys/class/net/e0/statistics/tx_{bytes,packets}
+        sent
         sleep 0.1
-        on a cat /sys/class/net/e0/statistics/tx_{bytes,packets}
+        sent
     )
     bytes=$(xargs <<< "$counters" | awk '{ n = $4 - $2; printf "%d", (n > 0) ? ($3 - $1) / n - 14 : 0 }')
     [ "$bytes" -gt "$1" ] || BROKEN+="packets of $bytes bytes left ${2:-before, which fit}; "
+}
+
+sent() { # bytes and packets of the client's first card, of one moment
+    on a ip -s -j link show e0 | jq '.[0].stats64.tx | .bytes, .packets'
 }
 
 # Paths of two that are narrow from the start or get narrow, and how that is said.
