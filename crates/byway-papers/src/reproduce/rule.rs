@@ -117,6 +117,16 @@ impl Level {
         }
     }
 
+    /// Whether a figure that must not be above zero is shown to be so by no more than `room`. One
+    /// that is above zero, clear of it, is not, however little it is.
+    #[must_use]
+    pub fn not_above(self, found: Option<Estimate>, room: f64) -> Outcome {
+        match self.below_zero(found.map(Estimate::negative)) {
+            Outcome::Holds => Outcome::Fails,
+            _ => self.within(found, [f64::NEG_INFINITY, room]),
+        }
+    }
+
     fn decide(self, interval: impl Fn(f64) -> Option<(f64, f64)>, [from, to]: [f64; 2]) -> Outcome {
         let (Some(inner), Some(outer)) = (interval(self.inside()), interval(self.outside())) else {
             return Outcome::Undecided;

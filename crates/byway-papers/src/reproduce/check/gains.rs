@@ -69,14 +69,9 @@ impl Gains {
             1 => Outcome::Undecided,
             _ => level.below_zero(fall(first.2, last.2)),
         };
-        let steps = gains.windows(2).map(|pair| {
-            let step = fall(pair[0].2, pair[1].2);
-            let rises = step.is_some_and(|s| s.value != 0.0);
-            match level.below_zero(step.map(Estimate::negative)) {
-                Outcome::Holds if rises => Outcome::Fails,
-                _ => level.within(step, [f64::NEG_INFINITY, STEP]),
-            }
-        });
+        let steps = gains
+            .windows(2)
+            .map(|pair| level.not_above(fall(pair[0].2, pair[1].2), STEP));
         let gain = level.below_zero(first.2.map(Estimate::negative));
         let words: Vec<String> = gains
             .iter()

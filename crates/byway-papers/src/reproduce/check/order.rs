@@ -5,7 +5,6 @@ mod seen;
 use super::arms::Arms;
 use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter, Place, Value, place_words};
-use crate::reproduce::estimate::Estimate;
 use crate::reproduce::near;
 use crate::reproduce::rule::{Level, Outcome, Tally};
 use crate::reproduce::sample::Sample;
@@ -151,14 +150,7 @@ impl Order {
     fn not_against(&self, seen: &Seen, level: Level) -> Tally {
         let mut tally = Tally::default();
         for (less, more) in &seen.pairs {
-            let relative = less.relative(more);
-            let worse = level.below_zero(relative.map(Estimate::negative));
-            let no_worse = level.within(relative, [f64::NEG_INFINITY, self.tolerance]);
-            let equal = relative.is_some_and(|r| r.value == 0.0 && r.error == 0.0);
-            tally.add(match (worse, no_worse) {
-                (Outcome::Holds, _) if !equal => Outcome::Fails,
-                (_, no_worse) => no_worse,
-            });
+            tally.add(level.not_above(less.relative(more), self.tolerance));
         }
         tally
     }
