@@ -5,7 +5,7 @@
 //! 127.*i*.0.1 and 127.*i*.0.2: the loopback interface has them all, so no rights are needed.
 
 use crate::args::RunArgs;
-use crate::emulate::{Cuts, RelayArg, Relays};
+use crate::emulate::{Cuts, RelayArg, Relays, Thread};
 use crate::failure::{Failure, Kind};
 use crate::terminal::say;
 use bytes::Bytes;
@@ -128,11 +128,7 @@ async fn one(
     let peer = relays.listens();
     let refused = |e| Failure::wrong(format!("the scenario's network cannot be built: {e}"));
     let emulation = Emulation::new(&scenario).map_err(refused)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let links = {
-        let stop = Arc::clone(&stop);
-        std::thread::spawn(move || relays.carry(emulation, &Cuts::default(), begun, &stop))
-    };
+    let links = Thread::start(move |stop| relays.carry(emulation, &Cuts::default(), begun, stop));
     let reading = tokio::spawn(read(server.clone(), Arc::clone(&seen), begun));
     let lost = tokio::select! {
         lost = send(&client, &peer, server.sctp_port(), &scenario.traffic, begun) => lost.map(Some),
@@ -145,13 +141,12 @@ async fn one(
     reading.abort();
     client.abort(b"the run is over").await;
     server.abort(b"the run is over").await;
-    stop.store(true, Ordering::Relaxed);
-    let failed = || Failure::new(Kind::Failed, "the links have failed");
-    links.join().map_err(|_| failed())??;
+    links.end()?;
     let lost = lost?;
+    let nothing = || Failure::new(Kind::Failed, "nothing of the run is left");
     measured
         .map(|measured| measured.finish(end, lost))
-        .ok_or_else(failed)
+        .ok_or_else(nothing)
 }
 
 /// The policy's settings, for packets that have the simulated ones' payload.

@@ -1,10 +1,11 @@
 //! Paths that are cut and restored by a key.
 
+use super::waiting::wait;
 use crate::failure::{Failure, Kind};
 use crate::terminal::say;
 use byway_lab::emulation::Emulation;
 use byway_lab::scenario::Scenario;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::IsTerminal;
@@ -113,18 +114,13 @@ impl Keys {
     pub(super) fn wait(&mut self, time: Duration) -> bool {
         let stdin = std::io::stdin();
         let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-        let time_spec = Timespec {
-            tv_sec: time.as_secs().cast_signed(),
-            tv_nsec: time.subsec_nanos().into(),
-        };
         if !self.open {
             std::thread::sleep(time);
             return false;
         }
-        match poll(&mut fds, Some(&time_spec)) {
-            Ok(0) | Err(Errno::INTR) => return false,
-            Ok(_) => {}
-            Err(_) => self.open = false,
+        self.open = wait(&mut fds, time).is_ok();
+        if fds[0].revents().is_empty() {
+            return false;
         }
         let mut bytes = [0; 64];
         let n = match rustix::io::read(&stdin, &mut bytes) {

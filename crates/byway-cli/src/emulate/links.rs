@@ -2,16 +2,15 @@
 
 use super::cuts::Cuts;
 use super::hosts::Device;
+use super::waiting::{until_due, wait};
 use crate::failure::{Failure, Kind};
 use byway_lab::emulation::{Emulation, Out};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest wait: `stop` and the keys are looked at in between.
-pub(super) const LONGEST: Duration = Duration::from_millis(50);
 /// Largest packet of the network layer.
 pub(super) const LARGEST: usize = 65_535;
 /// Packets that are read from one place before the next one's turn.
@@ -27,28 +26,13 @@ pub(super) fn carry(
     let begun = Instant::now();
     let mut block = vec![0; LARGEST];
     while !stop.load(Ordering::Relaxed) {
-        let next = emulation.next().map_or(LONGEST, |next| {
-            next.saturating_sub(begun.elapsed()).min(LONGEST)
-        });
-        for readable in readable(devices, next)? {
+        for readable in readable(devices, until_due(&emulation, begun))? {
             take_in(&mut emulation, devices, readable, begun, &mut block)?;
         }
         deliver(&mut emulation, devices, begun.elapsed())?;
         cuts.apply(&mut emulation);
     }
     Ok(emulation)
-}
-
-/// Waits until one of these has something, at most so long.
-pub(super) fn wait(fds: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {
-    let time = Timespec {
-        tv_sec: time.as_secs().cast_signed(),
-        tv_nsec: time.subsec_nanos().into(),
-    };
-    match poll(fds, Some(&time)) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(e) => Err(e.into()),
-    }
 }
 
 /// Waits for packets; the devices that have some.

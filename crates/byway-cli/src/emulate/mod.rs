@@ -9,6 +9,7 @@ mod cuts;
 mod hosts;
 mod links;
 mod relay;
+mod waiting;
 
 pub(crate) use cuts::Cuts;
 pub(crate) use relay::{MTU, RelayArg, Relays};
@@ -151,7 +152,7 @@ fn keys(
 }
 
 /// The links, on a thread of their own.
-struct Thread<T> {
+pub(crate) struct Thread<T> {
     stop: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<Result<T, Failure>>,
 }
@@ -166,7 +167,9 @@ enum Look {
 }
 
 impl<T: Send + 'static> Thread<T> {
-    fn start(carry: impl FnOnce(&AtomicBool) -> Result<T, Failure> + Send + 'static) -> Thread<T> {
+    pub(crate) fn start(
+        carry: impl FnOnce(&AtomicBool) -> Result<T, Failure> + Send + 'static,
+    ) -> Thread<T> {
         let stop = Arc::new(AtomicBool::new(false));
         let thread = {
             let stop = Arc::clone(&stop);
@@ -185,7 +188,8 @@ impl<T: Send + 'static> Thread<T> {
         }
     }
 
-    fn end(self) -> Result<T, Failure> {
+    /// Stops them; what they give back.
+    pub(crate) fn end(self) -> Result<T, Failure> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| failed_links())?
     }

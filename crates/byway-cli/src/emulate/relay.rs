@@ -3,7 +3,8 @@
 
 use super::clients::{Clients, Door, bound};
 use super::cuts::Cuts;
-use super::links::{BATCH, LARGEST, LONGEST, wait};
+use super::links::{BATCH, LARGEST};
+use super::waiting::{until_due, wait};
 use crate::failure::{Failure, Kind};
 use byway_lab::emulation::{Emulation, End, Out};
 use byway_lab::scenario::Scenario;
@@ -173,10 +174,7 @@ impl Relays {
     ) -> Result<(Emulation, Relays), Failure> {
         let mut block = vec![0; LARGEST];
         while !stop.load(Ordering::Relaxed) {
-            let next = emulation.next().map_or(LONGEST, |next| {
-                next.saturating_sub(begun.elapsed()).min(LONGEST)
-            });
-            for from in self.wait(next)? {
+            for from in self.wait(until_due(&emulation, begun))? {
                 match from {
                     Place::Door(door) => {
                         self.take_from_clients(&mut emulation, door, begun, &mut block)
