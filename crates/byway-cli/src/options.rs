@@ -7,7 +7,7 @@ use crate::settings::config;
 use crate::terminal::print;
 use byway_lab::options::{Given, Known, Takes, read};
 use byway_lab::scenario::apply_overrides;
-use byway_lab::source::Problem;
+use byway_lab::source::{Problem, bounded};
 use byway_tls::Ticket;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Options that are read from a file.
@@ -132,12 +133,9 @@ fn given(all: &Command, name: &str, file: &Path) -> Result<Vec<Given>, Failure> 
     })
 }
 
-fn contents(file: &Path) -> std::io::Result<String> {
-    use std::io::Read;
-    let mut text = String::new();
-    let opened = std::fs::File::open(file)?;
-    opened.take(LONGEST).read_to_string(&mut text)?;
-    Ok(text)
+fn contents(file: &Path) -> io::Result<String> {
+    let is_no_text = |e| io::Error::new(io::ErrorKind::InvalidData, e);
+    String::from_utf8(bounded(file, LONGEST)?).map_err(is_no_text)
 }
 
 /// A line that may have a ticket is not shown: only its beginning would be known as one.

@@ -1,6 +1,7 @@
 //! A file with the options of a command: TOML, whose keys are the long names of the options.
 
 use crate::source::{Entry, Item, Node, Problems, Source, Table, listed, nearest};
+use std::ops::Range;
 
 /// What an option takes in a file.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -116,12 +117,15 @@ impl Reader<'_> {
             self.expected(name, item, right);
             return None;
         };
-        let argument = format!("--{name}={value}");
+        self.checked(format!("--{name}={value}"), name, item.span.clone())
+    }
+
+    /// An argument, if nothing is wrong with it; what is wrong is told of `name` at this place.
+    fn checked(&mut self, argument: String, name: &str, place: Range<usize>) -> Option<String> {
         match (self.check)(&argument) {
             Ok(()) => Some(argument),
             Err(why) => {
-                let message = format!("{name}: {why}");
-                self.source.problem(&item.span, message);
+                self.source.problem(&place, format!("{name}: {why}"));
                 None
             }
         }
@@ -134,14 +138,9 @@ impl Reader<'_> {
             match (&entry.value.node, text(&entry.value)) {
                 (Node::Table(below), _) => self.settings(name, &format!("{key}."), below, out),
                 (_, Some(value)) => {
+                    let place = entry.key_span.start..entry.value.span.end;
                     let argument = format!("--{name}={key}={value}");
-                    match (self.check)(&argument) {
-                        Ok(()) => out.push(argument),
-                        Err(why) => {
-                            let place = entry.key_span.start..entry.value.span.end;
-                            self.source.problem(&place, format!("{name}.{key}: {why}"));
-                        }
-                    }
+                    out.extend(self.checked(argument, &format!("{name}.{key}"), place));
                 }
                 (_, None) => {
                     let right = "a text, a number, true or false";

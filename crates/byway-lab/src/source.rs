@@ -5,9 +5,26 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
+
+/// What is in a file, which may be a device that never ends.
+///
+/// # Errors
+/// Those of the system, and [`io::ErrorKind::FileTooLarge`] if it has more than `longest` bytes.
+pub fn bounded(file: &Path, longest: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)?
+        .take(longest + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > longest {
+        let why = format!("it has more than {longest} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
+}
 
 /// One thing wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

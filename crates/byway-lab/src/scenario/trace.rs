@@ -1,12 +1,10 @@
 //! Recorded links: when each packet could leave, in the format of Mahimahi.
 
 use super::section::Section;
-use crate::source::{Entry, Node};
+use crate::source::{Item, Node, bounded};
 use crate::units::Rate;
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// Bytes of an opportunity: Mahimahi's, an Ethernet packet and the header of its device.
@@ -103,11 +101,15 @@ fn milliseconds(line: &[u8]) -> Result<u32, String> {
     let number = digits.filter(|d| d.bytes().all(|b| b.is_ascii_digit()));
     number.and_then(|n| n.parse().ok()).ok_or_else(|| {
         let shown: String = String::from_utf8_lossy(line).chars().take(20).collect();
-        format!(
-            "found {shown:?}, expected whole milliseconds, at most {}",
-            u32::MAX
-        )
+        no_time(&format!("{shown:?}"))
     })
+}
+
+fn no_time(found: &str) -> String {
+    format!(
+        "found {found}, expected whole milliseconds, at most {}",
+        u32::MAX
+    )
 }
 
 /// `trace = "uplink.trace"`, a file beside the scenario's, or the milliseconds themselves as a list.
@@ -115,7 +117,7 @@ pub(super) fn trace(section: &Section<'_>) -> Option<Trace> {
     let entry = section.entry("trace")?;
     let read = match &entry.value.node {
         Node::Text(name) => from_file(section, name),
-        Node::List(_) => from_list(entry),
+        Node::List(items) => from_list(items),
         _ => Err(format!(
             "found {}, expected a file in Mahimahi's format, such as \"uplink.trace\", or its milliseconds as a list",
             entry.value.shown()
@@ -124,24 +126,14 @@ pub(super) fn trace(section: &Section<'_>) -> Option<Trace> {
     read.map_err(|why| section.wrong(entry, why)).ok()
 }
 
-fn from_list(entry: &Entry) -> Result<Trace, String> {
-    let Node::List(items) = &entry.value.node else {
-        return Err(String::new());
-    };
+fn from_list(items: &[Item]) -> Result<Trace, String> {
     let mut moments = Vec::new();
     for item in items {
         let at = match item.node {
             Node::Integer(i) => u32::try_from(i).ok(),
             _ => None,
         };
-        let at = at.ok_or_else(|| {
-            format!(
-                "found {}, expected whole milliseconds, at most {}",
-                item.shown(),
-                u32::MAX
-            )
-        })?;
-        push(&mut moments, at)?;
+        push(&mut moments, at.ok_or_else(|| no_time(&item.shown()))?)?;
     }
     Trace::of(moments)
 }
@@ -154,27 +146,14 @@ fn from_file(section: &Section<'_>, name: &str) -> Result<Trace, String> {
     };
     let path = folder.join(name);
     let shown = path.display();
-    let text = bytes(&path).map_err(|why| format!("{shown}: {why}"))?;
+    let text = bounded(&path, LONGEST).map_err(|e| match e.kind() {
+        ErrorKind::FileTooLarge => format!("{shown}: {e}; a trace has at most {MOST} lines"),
+        _ => format!("{shown}: cannot read it: {e}"),
+    })?;
     Trace::parse(&text).map_err(|(line, why)| match line {
         0 => format!("{shown}: {why}"),
         line => format!("{shown}:{line}: {why}"),
     })
-}
-
-/// What is in a file, if it is not too long: it may be a device that never ends.
-fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let cannot = |e: std::io::Error| format!("cannot read it: {e}");
-    let file = File::open(path).map_err(cannot)?;
-    let mut text = Vec::new();
-    file.take(LONGEST + 1)
-        .read_to_end(&mut text)
-        .map_err(cannot)?;
-    if text.len() as u64 > LONGEST {
-        return Err(format!(
-            "it has more than {LONGEST} bytes; a trace has at most {MOST} lines"
-        ));
-    }
-    Ok(text)
 }
 
 #[cfg(test)]
