@@ -56,6 +56,10 @@ deafen() { # NS CARD: drops what arrives, without a word; no card goes down
     on "$1" nft add rule inet cut in iifname "$2" drop
 }
 
+sent() { # a line for each card of a: its name, bytes and packets that it has sent, of one moment
+    on a ip -s -j link show | jq -r '.[] | "\(.ifname) \(.stats64.tx.bytes) \(.stats64.tx.packets)"'
+}
+
 # --- a --- r --- z ---------------------------------------------------------------------------------
 
 one_router() { # MTU behind the router

@@ -45,12 +45,8 @@ larger_than() { # BYTES [WHEN]: the packets that leave the client's first card i
         sleep 0.1
         sent
     )
-    bytes=$(xargs <<< "$counters" | awk '{ n = $4 - $2; printf "%d", (n > 0) ? ($3 - $1) / n - 14 : 0 }')
+    bytes=$(awk '$1 == "e0" { b = $2 - bytes; n = $3 - packets; bytes = $2; packets = $3 } END { printf "%d", (n > 0) ? b / n - 14 : 0 }' <<< "$counters")
     [ "$bytes" -gt "$1" ] || BROKEN+="packets of $bytes bytes left ${2:-before, which fit}; "
-}
-
-sent() { # bytes and packets of the client's first card, of one moment
-    on a ip -s -j link show e0 | jq '.[0].stats64.tx | .bytes, .packets'
 }
 
 # Paths of two that are narrow from the start or get narrow, and how that is said.

@@ -54,13 +54,14 @@ pub(crate) fn plan(workspace: &Workspace, light: bool) -> Result<Plan> {
 }
 
 fn run_byway(bench: &Byway, at_once: u32, milliseconds: u32) -> Result<Figures> {
-    let address = format!("127.0.0.1:{}", free_udp_port()?);
+    let port = free_udp_port()?;
+    let address = format!("127.0.0.1:{port}");
     let (mut server, mut client) = (bench.command("setup-serve")?, bench.command("setup-rate")?);
     server.args(["--bind", &address]);
     client.args(["--to", &address, "--at-once", &at_once.to_string()]);
     let seconds = f64::from(milliseconds) / 1e3;
     client.args(["--seconds", &seconds.to_string()]);
-    run(server, client, &address)
+    run(server, client, port)
 }
 
 fn run_usrsctp(program: &Path, at_once: u32, milliseconds: u32) -> Result<Figures> {
@@ -71,12 +72,11 @@ fn run_usrsctp(program: &Path, at_once: u32, milliseconds: u32) -> Result<Figure
     client.args(["--peer-udp-port", &port.to_string()]);
     client.args(["--threads", &at_once.to_string()]);
     client.args(["--milliseconds", &milliseconds.to_string()]);
-    run(server, client, &format!("127.0.0.1:{port}"))
+    run(server, client, port)
 }
 
 /// Runs the client to its end beside the server, which is stopped then.
-fn run(mut server: Command, mut client: Command, address: &str) -> Result<Figures> {
-    let port = address.rsplit(':').next().unwrap_or_default().parse()?;
+fn run(mut server: Command, mut client: Command, port: u16) -> Result<Figures> {
     let before = children_cpu()?;
     let mut server = server.spawn().context("cannot start the server")?;
     let done = wait_for_port(&mut server, port)

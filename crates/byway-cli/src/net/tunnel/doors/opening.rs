@@ -37,7 +37,7 @@ pub(super) async fn begin(
         drop(carrier);
         return opened(current, target, patience).await.map(Begun::Opened);
     }
-    let connection = entered(&carrier)?;
+    let connection = carrier.begin().map_err(busy)?;
     let asked = connection.say(&Frame::Open(target.to_owned())).await;
     match asked {
         Ok(()) => Ok(Begun::Asked(connection)),
@@ -59,7 +59,7 @@ pub(super) async fn opened(
         let mut connection = match carrier.begin() {
             Ok(connection) => connection,
             Err(_) if carrier.has_ended() => continue,
-            Err(why) => return Err(Reset::new(Cause::Busy, why)),
+            Err(why) => return Err(busy(why)),
         };
         match open(&mut connection, target).await {
             Ok(()) => return Ok(connection),
@@ -97,8 +97,8 @@ fn too_late(patience: Duration) -> Reset {
     Reset::new(Cause::TimedOut, why)
 }
 
-fn entered(carrier: &Arc<Carrier>) -> Result<Connection, Reset> {
-    carrier.begin().map_err(|why| Reset::new(Cause::Busy, why))
+fn busy(why: String) -> Reset {
+    Reset::new(Cause::Busy, why)
 }
 
 /// Lets the other side connect to a target; none is said of an association that is lost.
