@@ -166,6 +166,9 @@ fn descriptors(server: &Server) -> usize {
 #[test]
 fn a_thousand_connections_that_say_nothing_or_garbage_disturb_nobody() {
     let (server, metrics, dir) = recv("metrics-hostile");
+    // The address is told before the server of the metrics has opened what it needs: it is up once it
+    // has answered.
+    assert!(!scrape(metrics).0.is_empty());
     let before = descriptors(&server);
     let mut held = Vec::new();
     for n in 0..1000_usize {
