@@ -1,5 +1,6 @@
 //! The stall of delivery when the path in use dies silently, at the receiving application: byway
-//! with nothing set, and what users have today, over the same emulated networks.
+//! with nothing set, and what users have today, over the same emulated networks. It fails where a stall
+//! of byway is over the bound, a peer could not be measured, or a peer is better.
 
 mod contender;
 mod flow;
@@ -39,7 +40,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
         "iproute2",
     ])?;
     let programs = Programs::build(workspace, arguments.byway(workspace)?)?;
-    let mut report = Report::new(arguments.phases);
+    let asked = match arguments.ours_only {
+        true => Vec::new(),
+        false => PEERS.iter().map(|peer| peer.name).collect(),
+    };
+    let mut report = Report::new(arguments.phases, asked);
     let guest = match arguments.ours_only {
         true => None,
         false => match guest::boot(workspace, &programs.byway) {
@@ -112,7 +117,7 @@ fn peers(
                 eprintln!("    {}", peer.line());
                 out.push(peer);
             }
-            // A peer that cannot do it is told, and the others go on.
+            // A peer that cannot do it is told, and the others go on; the verdict is against it.
             Err(error) => {
                 let (name, ms) = (contender.name, rtt.as_millis());
                 let note = format!("{name}, {ms} ms, {}: {error:#}", load.name());

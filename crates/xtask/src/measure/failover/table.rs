@@ -115,14 +115,17 @@ impl Cell {
 /// All of it.
 pub(super) struct Report {
     phases: u16,
+    /// The peers that each cell must have.
+    asked: Vec<&'static str>,
     pub(super) cells: Vec<Cell>,
     pub(super) notes: Vec<String>,
 }
 
 impl Report {
-    pub(super) fn new(phases: u16) -> Report {
+    pub(super) fn new(phases: u16, asked: Vec<&'static str>) -> Report {
         Report {
             phases,
+            asked,
             cells: Vec::new(),
             notes: Vec::new(),
         }
@@ -160,14 +163,45 @@ impl Report {
         })
     }
 
+    /// What the figures do not show: a stall over the bound, a peer that was asked for and not measured, a
+    /// peer with shorter stalls.
+    fn short(&self) -> Vec<String> {
+        let mut short = Vec::new();
+        for cell in &self.cells {
+            let at = format!("{} ms, {}", cell.rtt.as_millis(), cell.load.name());
+            if cell.over() > 0 || cell.ours.is_empty() {
+                short.push(format!(
+                    "{at}: {} of {} stalls are longer than three round trips and 50 ms",
+                    cell.over(),
+                    cell.ours.len()
+                ));
+            }
+            let measured = |name: &&str| {
+                let its = cell.peers.iter().find(|p| p.name == *name);
+                its.is_some_and(|p| !p.stalls.is_empty())
+            };
+            for name in self.asked.iter().filter(|name| !measured(name)) {
+                short.push(format!("{at}: {name} was not measured"));
+            }
+            if let Some((name, ratio)) = cell.best()
+                && ratio < 1.0
+            {
+                short.push(format!(
+                    "{at}: the stall of {name} is {ratio:.2} times that of byway"
+                ));
+            }
+        }
+        if self.cells.is_empty() {
+            short.push("no round trip was measured".to_owned());
+        }
+        short
+    }
+
     /// # Errors
-    /// If a stall of ours was over the bound.
+    /// What the figures do not show.
     pub(super) fn verdict(&self) -> Result<()> {
-        let over: usize = self.cells.iter().map(Cell::over).sum();
-        ensure!(
-            over == 0,
-            "{over} stalls are longer than three round trips and 50 ms"
-        );
+        let short = self.short();
+        ensure!(short.is_empty(), "{}", short.join("\n"));
         Ok(())
     }
 }
@@ -186,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_bound_and_the_best_peer() {
-        let mut report = Report::new(3);
+        let mut report = Report::new(3, vec!["gone", "slow", "fair"]);
         let mut cell = Cell::new(
             Duration::from_millis(20),
             Load::Paced,
@@ -201,6 +235,44 @@ mod tests {
         assert_eq!(json["over_bound"], 1, "{json}");
         assert_eq!(json["ratio"], 2.0, "{json}");
         assert_eq!(json["cells"][0]["best_peer"], "fair");
+        assert_eq!(report.short().len(), 1, "{:?}", report.short());
         assert!(report.verdict().is_err());
+    }
+
+    /// Our stalls, those of the peers, and what is said.
+    #[test]
+    fn what_was_not_shown_is_told() {
+        type Peers<'a> = &'a [(&'static str, &'a [u64])];
+        let good: Peers<'_> = &[("a", &[100]), ("b", &[60])];
+        let rows: [(&[u64], Peers<'_>, Option<&str>); 6] = [
+            (&[40, 50, 60], good, None),
+            (&[40, 50, 111], good, Some("1 of 3 stalls")),
+            (&[], good, Some("0 of 0 stalls")),
+            (&[40], &[("a", &[100])], Some("b was not measured")),
+            (
+                &[40],
+                &[("a", &[100]), ("b", &[])],
+                Some("b was not measured"),
+            ),
+            (
+                &[70],
+                good,
+                Some("the stall of b is 0.86 times that of byway"),
+            ),
+        ];
+        for (ours, peers, said) in rows {
+            let mut report = Report::new(3, vec!["a", "b"]);
+            let rtt = Duration::from_millis(20);
+            let mut cell = Cell::new(rtt, Load::Bulk, stalls(ours, false));
+            for &(name, theirs) in peers {
+                cell.peers.push(Peer::new(name, stalls(theirs, false)));
+            }
+            report.cells.push(cell);
+            let short = report.short();
+            assert_eq!(short.len(), usize::from(said.is_some()), "{short:?}");
+            assert!(said.is_none_or(|s| short[0].contains(s)), "{short:?}");
+            assert_eq!(report.verdict().is_err(), said.is_some());
+        }
+        assert!(Report::new(3, Vec::new()).verdict().is_err());
     }
 }
