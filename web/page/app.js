@@ -69,7 +69,7 @@ function besideTheTour() {
 function goTo(number) {
   write(true);
   openStop(number);
-  try { history.pushState(null, "", `#stop=${number + 1}`); } catch { /* Some browsers forbid it for files. */ }
+  try { history.pushState(null, "", `#stop=${number + 1}`); settled(); } catch { /* Some browsers forbid it for files. */ }
 }
 
 function openStop(number) {
@@ -104,10 +104,12 @@ function address() {
   addressed = setTimeout(write, 300);
 }
 
+// No address is due any more.
+function settled() { clearTimeout(addressed); addressed = 0; }
+
 function write(onlyIfDue) {
   if (onlyIfDue === true && !addressed) return;
-  clearTimeout(addressed);
-  addressed = 0;
+  settled();
   if (!scene) return;
   const hash = stop >= 0 && !changed ? `#stop=${stop + 1}` : fragment();
   if (!hash) return;
@@ -144,6 +146,8 @@ program().then(() => {
   glossary();
   legend();
   fromAddress();
+  // What was due was that of the entry before; hashchange comes later than this.
+  window.addEventListener("popstate", settled);
   window.addEventListener("hashchange", fromAddress);
   keysAsBefore();
   window.addEventListener("keydown", keys);
