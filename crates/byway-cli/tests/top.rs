@@ -153,9 +153,22 @@ fn one_table_has_both_ends_and_both_paths_and_a_path_is_preferred_by_its_number(
         "{now}"
     );
     assert!(now["associations"][0]["moves"].as_u64() > Some(0), "{now}");
+    let used = |process: &Value, path: usize| {
+        let path = process["associations"][0]["paths"][path].clone();
+        (path["in_use"] == true, path["backup"] == true)
+    };
+    for (word, resting, in_use) in [("rest", true, 1 - other), ("use", false, other)] {
+        let answer = ask(&socket, &format!("{word} {id} {other}\n"));
+        assert_eq!(answer, "{\"ok\":true}\n");
+        wait_until(|| used(&sender_now(), other) == (in_use == other, resting));
+        assert!(used(&sender_now(), in_use).0);
+    }
     for wrong in [
         "prefer 0.77 0\n",
         "prefer 0.1 7\n",
+        "rest 0.77 0\n",
+        "rest 0.1 7\n",
+        "use x y\n",
         "prefer\n",
         "prefer x y\n",
         "\u{1b}\n",
@@ -403,6 +416,12 @@ fn on_a_terminal_it_lives_until_q_ctrl_c_or_a_signal_and_puts_the_terminal_back(
     first.shows("choose a path first");
     first.ours.write_all(b"\x1b[B\x1b[Bp").unwrap();
     first.shows("it is the primary path now");
+    first.ours.write_all(b"r").unwrap();
+    first.shows("it rests");
+    // The next look knows of it.
+    first.shows(">b 127.0.0.");
+    first.ours.write_all(b"r").unwrap();
+    first.shows("it rests no more");
     first.ours.write_all(b"q").unwrap();
     first.ends_with(0);
 

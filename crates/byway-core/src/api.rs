@@ -657,6 +657,8 @@ pub struct PathStats {
     pub primary: bool,
     /// Whether new data goes there.
     pub in_use: bool,
+    /// Whether the user made it a backup: it carries data only while no other path is active.
+    pub backup: bool,
     /// Congestion window, bytes.
     pub cwnd: u32,
     /// Slow start threshold, bytes.

@@ -155,7 +155,7 @@ impl Association {
     }
 
     /// Makes a path the primary path (RFC 9260 section 6.4): new data goes there
-    /// while it is active.
+    /// while it is active. It is no backup any more.
     ///
     /// # Errors
     /// When there is no such path, its address is unconfirmed, or the
@@ -165,6 +165,22 @@ impl Association {
         self.shared().with(|state| {
             state.command(now, self.id(), |core| {
                 core.set_primary(now, self.id(), path)
+            })
+        })
+    }
+
+    /// Makes a path a backup (`true`), or ends that: a backup carries data, new or
+    /// retransmitted, only while no other path is active. It is monitored as before. SCTP has
+    /// no such flag, so the peer does not know of it and sends where it wants to; MPTCP's has the
+    /// same sense (RFC 8684 section 3.3.8).
+    ///
+    /// # Errors
+    /// When there is no such path, or the association has ended.
+    pub fn set_backup(&self, path: PathId, backup: bool) -> Result<(), SendError> {
+        let now = self.shared().now();
+        self.shared().with(|state| {
+            state.command(now, self.id(), |core| {
+                core.set_backup(now, self.id(), path, backup)
             })
         })
     }

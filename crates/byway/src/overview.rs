@@ -71,4 +71,15 @@ impl Endpoint {
         let set = |core: &mut byway_core::Endpoint| core.set_primary(now, id, path);
         self.shared().with(|state| state.command(now, id, set))
     }
+
+    /// Makes a path of an association a backup, or ends that, as
+    /// [`Association::set_backup`](crate::Association::set_backup) does, without a handle of it.
+    ///
+    /// # Errors
+    /// When there is no such association or path, or the association has ended.
+    pub fn set_backup(&self, id: AssocId, path: PathId, backup: bool) -> Result<(), SendError> {
+        let now = self.shared().now();
+        let set = |core: &mut byway_core::Endpoint| core.set_backup(now, id, path, backup);
+        self.shared().with(|state| state.command(now, id, set))
+    }
 }

@@ -329,6 +329,7 @@ mod tests {
             trouble: None,
             primary,
             in_use: false,
+            backup: false,
             cwnd: 0,
             ssthresh: 0,
             flight: 0,

@@ -1,7 +1,7 @@
 //! Asks the running processes.
 
 use crate::failure::{Failure, Kind};
-use crate::net::inspect::{Process, SCHEMA};
+use crate::net::inspect::{Process, SCHEMA, Wish};
 use crate::net::place;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -65,14 +65,14 @@ impl Found {
     }
 }
 
-/// Makes a path the primary one of an association of a process.
+/// Asks a process for what the user wants of a path of an association.
 ///
 /// # Errors
 /// Why not.
-pub(super) fn prefer(pid: u32, association: &str, path: u8) -> Result<(), Failure> {
+pub(super) fn wish(wish: Wish, pid: u32, association: &str, path: u8) -> Result<(), Failure> {
     let failed = |why: String| Failure::new(Kind::Failed, why);
     let socket = place::folder().join(format!("{pid}.sock"));
-    let line = ask(&socket, &format!("prefer {association} {path}"))
+    let line = ask(&socket, &format!("{} {association} {path}", wish.word()))
         .map_err(|e| failed(format!("process {pid} does not answer: {e}")))?;
     let answer: serde_json::Value =
         serde_json::from_str(&line).map_err(|e| failed(e.to_string()))?;

@@ -1,9 +1,10 @@
 //! The table on a terminal, anew each second, and its keys.
 
-use super::ask::{Found, prefer};
+use super::ask::{Found, wish};
 use super::rates::{Key, Rates};
 use super::table::{Line, NOBODY, lines};
 use crate::failure::{Failure, Kind};
+use crate::net::inspect::Wish;
 use crate::signals;
 use crate::terminal::{print, terminal};
 use byway::text::shown;
@@ -83,6 +84,7 @@ enum Action {
     Up,
     Down,
     Prefer,
+    Rest,
 }
 
 /// Shows the table until it is ended.
@@ -108,7 +110,8 @@ pub(super) fn live() -> Result<(), Failure> {
                     Action::Interrupt => return Err(Failure::interrupted()),
                     Action::Up => view.step(-1),
                     Action::Down => view.step(1),
-                    Action::Prefer => view.prefer(),
+                    Action::Prefer => view.wish(Wish::Prefer),
+                    Action::Rest => view.rest(),
                 }
                 view.draw()?;
             }
@@ -154,6 +157,7 @@ fn actions(mut bytes: &[u8]) -> Vec<Action> {
             (b'q', rest) => (Some(Action::Quit), rest),
             (0x03, rest) => (Some(Action::Interrupt), rest),
             (b'p', rest) => (Some(Action::Prefer), rest),
+            (b'r', rest) => (Some(Action::Rest), rest),
             (_, rest) => (None, rest),
         };
         all.extend(action);
@@ -215,17 +219,35 @@ impl View {
         self.said.clear();
     }
 
-    /// Makes the chosen path the primary one.
-    fn prefer(&mut self) {
+    /// Asks for what the user wants of the chosen path.
+    fn wish(&mut self, wanted: Wish) {
         self.said = match &self.chosen {
             None => "choose a path first: up and down".to_owned(),
-            Some((pid, association, path)) => match prefer(*pid, association, *path) {
-                Ok(()) => {
-                    "it is the primary path now: data goes there while it is active".to_owned()
+            Some((pid, association, path)) => match wish(wanted, *pid, association, *path) {
+                Ok(()) => match wanted {
+                    Wish::Prefer => {
+                        "it is the primary path now: data goes there while it is active"
+                    }
+                    Wish::Rest => {
+                        "it rests: this side sends data there only while no other is active"
+                    }
+                    Wish::Use => "it rests no more",
                 }
+                .to_owned(),
                 Err(failure) => shown(&failure.to_string()),
             },
         };
+    }
+
+    /// Lets the chosen path rest, or ends that.
+    fn rest(&mut self) {
+        let mut paths = self.found.processes.iter().flat_map(|process| {
+            let associations = process.associations.iter();
+            let paths = associations.flat_map(|a| a.paths.iter().map(move |p| (&a.id, p)));
+            paths.map(move |(id, p)| ((process.pid, id.clone(), p.path), p.backup))
+        });
+        let rests = paths.any(|(key, backup)| backup && Some(&key) == self.chosen.as_ref());
+        self.wish(if rests { Wish::Use } else { Wish::Rest });
     }
 
     fn draw(&self) -> Result<(), Failure> {
@@ -252,8 +274,9 @@ impl View {
             row(&line.painted(terminal, chosen));
         }
         let mut foot = match self.said.as_str() {
-            "" => "q ends, up and down choose a path, p makes it the primary; rates in bit/s"
-                .to_owned(),
+            "" => {
+                "q ends; up, down: choose a path; p: make it the primary; r: let it rest".to_owned()
+            }
             said => said.to_owned(),
         };
         let hidden = lines.len() - (to - from);
@@ -282,14 +305,14 @@ mod tests {
 
     #[test]
     fn keys_do_what_the_help_says() {
-        use Action::{Down, Interrupt, Prefer, Quit, Up};
+        use Action::{Down, Interrupt, Prefer, Quit, Rest, Up};
         assert_eq!(actions(b"q"), [Quit]);
         assert_eq!(actions(b"\x03"), [Interrupt]);
         assert_eq!(
             actions(b"\x1b[A\x1b[B\x1bOA\x1bOBkj"),
             [Up, Down, Up, Down, Up, Down]
         );
-        assert_eq!(actions(b"xp\x1b"), [Prefer]);
+        assert_eq!(actions(b"xpr\x1b"), [Prefer, Rest]);
         assert_eq!(actions(b"\x1b[C\xff"), []);
     }
 }

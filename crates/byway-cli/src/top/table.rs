@@ -209,7 +209,11 @@ impl Columns {
 
     fn row(&self, path: &PathNow, rate: Option<Rate>) -> String {
         let mark = |is, mark| if is { mark } else { ' ' };
-        let marks = format!(" {}{}", mark(path.primary, 'p'), mark(path.in_use, '*'));
+        let role = match path.backup {
+            true => 'b',
+            false => mark(path.primary, 'p'),
+        };
+        let marks = format!(" {role}{}", mark(path.in_use, '*'));
         let ends = match self.wide {
             true => format!("{} -> {}", path.local, path.remote),
             false => path.remote.clone(),

@@ -119,7 +119,22 @@ impl Association {
                 remote: p.remote(),
             });
         }
+        self.paths.set_backup(to, false);
         self.choose_primary(ctx, to);
+        Ok(())
+    }
+
+    /// The user makes a path a backup, or ends that.
+    pub(crate) fn set_backup(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        backup: bool,
+    ) -> Result<(), CommandError> {
+        self.check_path(path)?;
+        self.paths.set_backup(path, backup);
+        self.choose_data_path(ctx, None);
+        self.new_burst();
         Ok(())
     }
 

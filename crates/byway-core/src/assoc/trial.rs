@@ -3,7 +3,7 @@
 
 use super::{Association, Ctx};
 use crate::config::Config;
-use crate::path::{PathId, PathState};
+use crate::path::PathId;
 use crate::policy::trial::{Meter, Report};
 use crate::time::{Duration, Instant};
 
@@ -145,10 +145,7 @@ impl Association {
         let data = self.paths.data();
         view.ring(data).find(|id| {
             let p = self.paths.get(*id);
-            *id != data
-                && p.state() == PathState::Active
-                && p.is_confirmed()
-                && p.window().flight == 0
+            *id != data && view.is_preferred(*id) && p.is_confirmed() && p.window().flight == 0
         })
     }
 

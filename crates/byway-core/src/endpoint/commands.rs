@@ -128,7 +128,7 @@ impl Endpoint {
     }
 
     /// Makes a path the primary path: new data goes there while it is active (RFC
-    /// 9260 section 6.4).
+    /// 9260 section 6.4). It is no backup any more.
     ///
     /// # Errors
     /// When there is no such path, or its address is unconfirmed.
@@ -139,6 +139,24 @@ impl Endpoint {
         path: PathId,
     ) -> Result<(), CommandError> {
         self.command(now, id, |a, ctx| a.set_primary(ctx, path))
+    }
+
+    /// Makes a path a backup (`true`), or ends that: a backup carries data, new or
+    /// retransmitted, only while no other path is active. It is monitored as before. SCTP has
+    /// no such flag, so this side alone knows; MPTCP's has the same sense (RFC 8684 section
+    /// 3.3.8). A message that is bound to a path ([`Message::path`](crate::Message)) goes there
+    /// all the same.
+    ///
+    /// # Errors
+    /// When there is no such path.
+    pub fn set_backup(
+        &mut self,
+        now: Instant,
+        id: AssocId,
+        path: PathId,
+        backup: bool,
+    ) -> Result<(), CommandError> {
+        self.command(now, id, |a, ctx| a.set_backup(ctx, path, backup))
     }
 
     /// Sends everything on a path from this local address (RFC 9260 section

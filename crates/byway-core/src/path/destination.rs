@@ -23,6 +23,8 @@ pub(crate) struct Path {
     pub(super) state: PathState,
     /// Whether the address has proved that it is the peer's.
     pub(super) confirmed: bool,
+    /// Whether it carries data only while no other path is active, as the user wants it.
+    pub(super) backup: bool,
     /// Whether the association was set up between these two addresses.
     pub(super) set_up_here: bool,
     pub(crate) mtu: PathMtu,
@@ -91,6 +93,7 @@ impl Path {
                 PathState::Unconfirmed
             },
             confirmed,
+            backup: false,
             set_up_here: false,
             mtu,
             rtt: RttEstimator::new(&cfg.rto, now),

@@ -16,6 +16,7 @@ impl PathTable {
             state: p.state(),
             primary: self.primary() == id,
             in_use: self.data() == id,
+            backup: p.backup,
             cwnd: window.cwnd,
             ssthresh: window.ssthresh,
             flight: window.flight,

@@ -171,6 +171,11 @@ impl PathTable {
         self.measure();
     }
 
+    /// Sets whether a path is a backup.
+    pub(crate) fn set_backup(&mut self, id: PathId, backup: bool) {
+        self.get_mut(id).backup = backup;
+    }
+
     /// Sets whether a heartbeat leaves to that path with the next packets.
     pub(crate) fn want_heartbeat(&mut self, id: PathId, wanted: bool) {
         let bit = 1 << id.0;

@@ -124,13 +124,28 @@ impl PathsView<'_> {
             .filter(move |p| live >> p.0 & 1 == 1)
     }
 
+    /// Whether the user wants a path to be a backup.
+    #[must_use]
+    pub fn is_backup(&self, id: PathId) -> bool {
+        self.table.get(id).backup
+    }
+
+    /// Whether a path is active, and no backup while one that is none is active, too.
+    #[must_use]
+    pub fn is_preferred(&self, id: PathId) -> bool {
+        let active = |p| self.state(p) == PathState::Active;
+        let other = || self.all().any(|p| active(p) && !self.is_backup(p));
+        active(id) && !(self.is_backup(id) && other())
+    }
+
     /// The active path that differs most from `after` in its two addresses (RFC 9260
-    /// section 6.4.1). The next one in table order wins a tie. It is never `after` itself.
+    /// section 6.4.1), a backup only if there is no other. The next one in table order wins a
+    /// tie. It is never `after` itself.
     #[must_use]
     pub fn alternate(&self, after: PathId) -> Option<PathId> {
         self.ring(after)
             .filter(|&p| p != after && self.state(p) == PathState::Active)
-            .min_by_key(|&p| 2 - self.divergence(p, after))
+            .min_by_key(|&p| (self.is_backup(p), 2 - self.divergence(p, after)))
     }
 
     /// The number of addresses in which a path differs from another one: 0 to 2.

@@ -17,7 +17,7 @@
 //! 1 / (RTT sqrt(2bp/3) + T0 min(1, 3 sqrt(3bp/8)) p (1 + 32 p^2)). It gives 18 and 37.
 
 use super::estimate::{Estimate, EstimateConfig, Formula};
-use crate::path::{PathId, PathState, PathsView};
+use crate::path::{PathId, PathsView};
 
 /// Packets that one delayed SACK acknowledges.
 const B: f64 = 2.0;
@@ -68,7 +68,7 @@ pub fn best(
     let worst = |e: &Estimate| cfg.formula.rate(e, e.loss_between(cfg.deviations).1);
     paths
         .ring(primary)
-        .filter(|&p| p != primary && paths.state(p) == PathState::Active)
+        .filter(|&p| p != primary && paths.is_preferred(p))
         .filter_map(|p| Some((p, estimate(p)?)))
         .filter(|(_, to)| is_better(cfg, &from, to))
         .max_by(|(_, a), (_, b)| worst(a).total_cmp(&worst(b)))
@@ -78,6 +78,7 @@ pub fn best(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path::PathState;
     use crate::policy::testing::table;
     use crate::time::Duration;
 

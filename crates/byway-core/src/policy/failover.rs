@@ -73,10 +73,10 @@ pub fn judge(cfg: &FailoverConfig, state: PathState, errors: u32, limit: u32) ->
 pub fn data_path(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<PathId>) -> PathId {
     let now = paths.data_path();
     let primary = paths.primary();
-    if paths.state(primary) == PathState::Active {
+    if paths.is_preferred(primary) {
         return primary;
     }
-    if paths.state(now) == PathState::Active {
+    if paths.is_preferred(now) {
         return now;
     }
     if let Some(p) = paths.alternate(now) {

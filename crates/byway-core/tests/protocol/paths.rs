@@ -267,6 +267,55 @@ fn the_user_changes_the_primary() {
     assert!(p.path(A, 1).primary);
 }
 
+/// A backup carries data only while no other path is active.
+#[test]
+fn a_path_that_the_user_lets_rest_is_the_last_resort() {
+    let mut c = plain();
+    c.hb.enabled = true;
+    let mut p = Pair::up(2, &c);
+    let backup = |p: &mut Pair, path, backup| {
+        p.with(A, |now, e, id| e.set_backup(now, id, PathId(path), backup))
+    };
+    let sends_on = |p: &mut Pair, path: u8| {
+        p.take_drawings();
+        p.send_many(A, 10, 1);
+        p.run(500);
+        let data = p.take_drawings_with(&["DATA"]);
+        assert!(data.iter().any(|d| d.contains("A -> DATA")), "{data:?}");
+        let other = |d: &&String| d.contains("(path 1)") != (path == 1);
+        assert_eq!(data.iter().find(other), None);
+    };
+    // The primary rests: data goes elsewhere, and back when that ends.
+    backup(&mut p, 0, true).unwrap();
+    assert!(p.path(A, 0).backup && p.path(A, 0).primary);
+    sends_on(&mut p, 1);
+    backup(&mut p, 0, false).unwrap();
+    sends_on(&mut p, 0);
+    // All rest: it is as if none did.
+    backup(&mut p, 0, true).unwrap();
+    backup(&mut p, 1, true).unwrap();
+    sends_on(&mut p, 0);
+    backup(&mut p, 1, false).unwrap();
+    sends_on(&mut p, 1);
+    // The other one fails, and the backup takes over until it is back.
+    p.cut(&[1]);
+    p.send_many(A, 10, 1);
+    p.run(5_000);
+    assert_eq!(p.path_state(A, 0), PathState::Active);
+    assert_ne!(p.path_state(A, 1), PathState::Active);
+    sends_on(&mut p, 0);
+    p.heal();
+    p.run(60_000);
+    assert_eq!(p.path_state(A, 1), PathState::Active);
+    sends_on(&mut p, 1);
+    // Who is made the primary does not rest.
+    p.with(A, |now, e, id| e.set_primary(now, id, PathId(0)))
+        .unwrap();
+    assert!(!p.path(A, 0).backup);
+    sends_on(&mut p, 0);
+    backup(&mut p, 7, true).unwrap_err();
+}
+
 #[test]
 fn a_message_may_name_its_path_as_long_as_that_is_in_order() {
     let mut p = Pair::up(2, &plain());

@@ -2,6 +2,7 @@
 
 use super::metrics;
 use super::process::{AssociationNow, EndpointNow, LatestNow, PathNow, Process, SCHEMA};
+use super::wish::Wish;
 use super::words;
 use crate::net::address::shown;
 use crate::net::ending::Ending;
@@ -86,14 +87,18 @@ impl Looker {
         made
     }
 
-    /// Makes a path the primary one.
+    /// Does what the user wants of a path.
     ///
     /// # Errors
     /// When the endpoint or the association is gone, or the path cannot be it.
-    pub(super) fn prefer(&self, id: AssocId, path: PathId) -> Result<(), String> {
+    pub(super) fn wish(&self, wish: Wish, id: AssocId, path: PathId) -> Result<(), String> {
         let endpoint = self.ending.current().ok_or("there is no association now")?;
-        let set = endpoint.set_primary(id, path);
-        set.map_err(|e: SendError| byway::text::shown(&e.to_string()))
+        let done = match wish {
+            Wish::Prefer => endpoint.set_primary(id, path),
+            Wish::Rest => endpoint.set_backup(id, path, true),
+            Wish::Use => endpoint.set_backup(id, path, false),
+        };
+        done.map_err(|e: SendError| byway::text::shown(&e.to_string()))
     }
 
     fn process(&self, numbers: &mut Numbers) -> Process {
@@ -220,6 +225,7 @@ fn path(path: &PathStats) -> PathNow {
         errors: path.error_count,
         primary: path.primary,
         in_use: path.in_use,
+        backup: path.backup,
         srtt_s: path.srtt.map(|t| t.as_secs_f64()),
         rto_s: path.rto.as_secs_f64(),
         cwnd_bytes: path.cwnd,

@@ -156,7 +156,7 @@ fn of_association() -> [Metric<AssociationNow>; 8] {
     ]
 }
 
-fn of_path() -> [Metric<PathNow>; 14] {
+fn of_path() -> [Metric<PathNow>; 15] {
     let (bytes, seconds) = (|| Some(Unit::Bytes), || Some(Unit::Seconds));
     [
         ("path_in_use", None, "Whether new data goes there.", |p| {
@@ -167,6 +167,12 @@ fn of_path() -> [Metric<PathNow>; 14] {
             None,
             "Whether it is the primary path.",
             |p| Some(Whole(p.primary.into())),
+        ),
+        (
+            "path_backup",
+            None,
+            "Whether it carries data only while no other path is active.",
+            |p| Some(Whole(p.backup.into())),
         ),
         ("path_srtt", seconds(), "Smoothed round-trip time.", |p| {
             p.srtt_s.map(Level)

@@ -10,9 +10,11 @@ mod look;
 mod metrics;
 mod process;
 mod socket;
+mod wish;
 mod words;
 
 pub(crate) use process::{AssociationNow, PathNow, Process, SCHEMA};
+pub(crate) use wish::Wish;
 
 use super::ending::Ending;
 use super::place;

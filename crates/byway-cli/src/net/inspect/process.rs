@@ -84,6 +84,9 @@ pub(crate) struct PathNow {
     pub(crate) errors: u32,
     pub(crate) primary: bool,
     pub(crate) in_use: bool,
+    /// It carries data only while no other path is active. A process of an older release does not tell.
+    #[serde(default)]
+    pub(crate) backup: bool,
     pub(crate) srtt_s: Option<f64>,
     pub(crate) rto_s: f64,
     pub(crate) cwnd_bytes: u32,

@@ -1,10 +1,10 @@
 //! The socket of `byway top`: it asks with a line and gets a line of JSON, as often as it likes.
 //!
-//! `look` is answered with a [`Process`](super::process::Process); `prefer ID PATH` makes a path the
-//! primary one of an association.
+//! `look` is answered with a [`Process`](super::process::Process), and a [`Wish`] with what became of it.
 
 use super::connections::{Connections, PAUSE};
 use super::look::Looker;
+use super::wish::Wish;
 use byway::{AssocId, PathId};
 use rustix::process::geteuid;
 use serde_json::json;
@@ -65,11 +65,13 @@ fn reply(line: &str, looker: &Looker) -> String {
             // Writing to a string does not fail.
             return serde_json::to_string(&*looker.look()).unwrap_or_default();
         }
-        ["prefer", id, path] => match (AssocId::parse(id), path.parse()) {
-            (Some(id), Ok(path)) => looker.prefer(id, PathId(path)),
-            _ => Err("an association and a path are numbers".to_owned()),
-        },
-        _ => Err("it is asked with: look, or prefer ID PATH".to_owned()),
+        [word, id, path] if let Some(wish) = Wish::parse(word) => {
+            match (AssocId::parse(id), path.parse()) {
+                (Some(id), Ok(path)) => looker.wish(wish, id, PathId(path)),
+                _ => Err("an association and a path are numbers".to_owned()),
+            }
+        }
+        _ => Err("it is asked with: look, or prefer, rest or use and ID PATH".to_owned()),
     };
     match done {
         Ok(()) => json!({"ok": true}),

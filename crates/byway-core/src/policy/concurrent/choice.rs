@@ -27,7 +27,7 @@ pub enum FillOrder {
 /// Whether data, new or retransmitted, may go to a path now.
 #[must_use]
 pub fn carries(path: PathId, paths: &PathsView<'_>) -> bool {
-    paths.state(path) == PathState::Active
+    paths.is_preferred(path)
         || path == paths.data_path() && paths.is_usable(path) && !any_active(paths)
         || path == paths.data_path() && !any_usable(paths)
 }
@@ -77,6 +77,25 @@ mod tests {
             let t = table(&states, 0, data, 0);
             let found: Vec<u8> = order(PathId(first), &t.view()).map(|p| p.0).collect();
             assert_eq!(found, expected, "{states:?} from {first}");
+        }
+    }
+
+    #[test]
+    fn a_backup_is_filled_only_while_no_other_path_is_active() {
+        let rows: [(&[PathState], &[u8], &[u8]); 4] = [
+            (&[A, A, A], &[1], &[0, 2]),
+            (&[A, A, A], &[0, 1], &[2]),
+            (&[A, A, I], &[0, 1], &[0, 1]),
+            (&[P, A, I], &[1], &[1]),
+        ];
+        for (states, backups, expected) in rows {
+            let states: Vec<_> = states.iter().map(|s| (*s, 0)).collect();
+            let mut t = table(&states, 0, 0, 0);
+            for path in backups {
+                t.set_backup(PathId(*path), true);
+            }
+            let found: Vec<u8> = order(PathId(0), &t.view()).map(|p| p.0).collect();
+            assert_eq!(found, expected, "{states:?}, backups {backups:?}");
         }
     }
 }

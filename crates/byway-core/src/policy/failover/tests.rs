@@ -44,6 +44,35 @@ fn who_carries_new_data() {
 }
 
 #[test]
+fn a_backup_carries_data_only_while_no_other_path_is_active() {
+    // states, backups, primary, in use, expected, alternate of the one in use
+    type Row<'a> = (&'a [PathState], &'a [u8], u8, u8, u8, Option<u8>);
+    let rows: [Row<'_>; 8] = [
+        (&[A, A], &[0], 0, 0, 1, Some(1)),
+        (&[A, A], &[1], 0, 0, 0, Some(1)),
+        (&[A, A], &[0, 1], 0, 1, 0, Some(0)),
+        (&[P, A], &[1], 0, 0, 1, Some(1)),
+        (&[A, P], &[0], 0, 1, 0, Some(0)),
+        // Of two, the one that is no backup, also if it comes later.
+        (&[P, A, A], &[1], 0, 0, 2, Some(2)),
+        (&[P, A, A], &[1], 0, 1, 2, Some(2)),
+        // A backup that is active is better than another path that may have failed.
+        (&[I, P, A], &[2], 0, 1, 2, Some(2)),
+    ];
+    for (states, backups, primary, data, expected, alternate) in rows {
+        let states: Vec<_> = states.iter().map(|s| (*s, 0)).collect();
+        let mut t = table(&states, primary, data, data);
+        for path in backups {
+            t.set_backup(PathId(*path), true);
+        }
+        let chosen = data_path(&FailoverConfig::default(), &t.view(), None);
+        let found = (chosen, t.view().alternate(PathId(data)));
+        let wanted = (PathId(expected), alternate.map(PathId));
+        assert_eq!(found, wanted, "{states:?}, backups {backups:?}");
+    }
+}
+
+#[test]
 fn when_a_failover_becomes_permanent() {
     use PrimarySwitch::{Cpt, CptHeartbeats, Never, Psmr};
     // rule, primary with its errors, heartbeats lost there since the failover,
