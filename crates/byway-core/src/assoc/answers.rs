@@ -19,12 +19,19 @@ impl Association {
         self.tags.local
     }
 
-    /// Our tag in the cookie with which the association began, and when the cookie
-    /// expires.
+    /// Our tag if a cookie has it, and when the last such cookie expires: the one with which the association
+    /// began, and those that the peer got while this side was setting up.
+    ///
+    /// None while the peer is not known: it is told nothing of the end of such a set-up, so its cookie
+    /// may begin another association.
     pub(crate) fn cookie_tag(&self) -> Option<(u32, Instant)> {
-        self.setup
-            .cookie_expires
-            .map(|expires| (self.tags.local, expires))
+        let expires = self.setup.cookie_expires.filter(|_| self.tags.peer != 0)?;
+        Some((self.tags.local, expires))
+    }
+
+    /// The peer gets a cookie with our tag, which expires then.
+    pub(crate) fn note_cookie(&mut self, expires: Instant) {
+        self.setup.cookie_expires = self.setup.cookie_expires.max(Some(expires));
     }
 
     /// The peer's SCTP port.

@@ -138,7 +138,8 @@ pub(crate) struct Addresses {
 /// The state of set-up (section 5).
 #[derive(Debug, Default)]
 pub(crate) struct SetUp {
-    /// When the cookie expires with which the association began, if it began with one.
+    /// When the last cookie with our tag expires, if there is one: the association began with it, or both sides
+    /// set up at once.
     cookie_expires: Option<Instant>,
     /// The peer started the set-up.
     accepted: bool,

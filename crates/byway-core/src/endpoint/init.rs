@@ -137,7 +137,11 @@ impl Endpoint {
             }
         }
         let cfg = self.table[index].assoc.config().clone();
-        self.send_init_ack(now, inbound, peer, &ours, &cfg);
+        let expires = self.send_init_ack(now, inbound, peer, &ours, &cfg);
+        let a = &mut self.table[index].assoc;
+        if let Some(expires) = expires.filter(|_| ours.tag == a.local_tag()) {
+            a.note_cookie(expires);
+        }
     }
 
     /// This side's fields of the INIT ACK if an association exists (sections
@@ -200,7 +204,8 @@ impl Endpoint {
         });
     }
 
-    /// Sends an INIT ACK whose cookie holds the parameters of both sides.
+    /// Sends an INIT ACK whose cookie holds the parameters of both sides. Returns when the cookie expires, if
+    /// one was sent.
     fn send_init_ack(
         &mut self,
         now: Instant,
@@ -208,7 +213,7 @@ impl Endpoint {
         peer: &PeerInit,
         ours: &LocalFields,
         cfg: &Config,
-    ) {
+    ) -> Option<Instant> {
         let auth = match self.auth_for_cookie(peer, ours, cfg) {
             Ok(auth) => auth,
             Err(AuthRefused) => {
@@ -218,7 +223,7 @@ impl Endpoint {
                         c.protocol_violation(b"RANDOM has not 32 bytes");
                     });
                 });
-                return;
+                return None;
             }
         };
         let random = auth.as_ref().map(|a| a.own);
@@ -267,6 +272,7 @@ impl Endpoint {
                 }
             });
         });
+        Some(now + cookie.life)
     }
 
     /// What the cookie keeps of AUTH: nothing unless both sides offer it.

@@ -30,6 +30,11 @@ impl Endpoint {
                 chunk_type::ABORT | chunk_type::SHUTDOWN_COMPLETE | chunk_type::COOKIE_ACK => {
                     return;
                 }
+                // Not as rule 8 has it. Who sent it keeps nothing for it, so an ABORT says nothing to a peer
+                // without an association. And it ends a good one that the peer is setting up at the same time:
+                // where both begin, the INIT of this side and its answer to the peer's have one tag, and its
+                // set-up may have ended since, while the peer's COOKIE ECHO is under way.
+                chunk_type::INIT_ACK => return,
                 chunk_type::SHUTDOWN_ACK => shutdown_ack = true,
                 chunk_type::INIT => return self.refuse_init(inbound, &raw),
                 chunk_type::ERROR if has_stale_cookie(&raw) => return,

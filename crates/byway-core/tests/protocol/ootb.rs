@@ -7,7 +7,7 @@ use byway_wire::{CommonHeader, PacketBuilder, Tsn};
 #[test]
 fn the_table_of_section_8_4() {
     type Write = fn(&mut PacketBuilder<'_>);
-    let rows: [(&str, Write, &[&str]); 9] = [
+    let rows: [(&str, Write, &[&str]); 10] = [
         (
             "DATA and the like",
             |b| b.sack(Tsn(1), 1500, &[], &[]),
@@ -40,6 +40,8 @@ fn the_table_of_section_8_4() {
             &["Z -> ABORT (T): User-Initiated Abort -> A"],
         ),
         ("COOKIE ACK", |b| b.cookie_ack(), &[]),
+        // Not as rule 8 has it: see `who_gives_up_while_both_set_up_leaves_no_half_of_an_association`.
+        ("INIT ACK", |b| b.init(true, &init(5), |_| {}), &[]),
         (
             "ABORT behind another chunk",
             |b| {

@@ -239,6 +239,43 @@ fn both_sides_begin_at_once_and_get_one_association() {
     p.assert_carries_data();
 }
 
+/// Both begin at once, and Z's user takes it back after so many milliseconds; packets take 10. Nobody has
+/// heartbeats and nobody sends, so who has an association that the other does not have would have it for ever.
+/// (the time; the states of Z before and of A after, and what Z has then)
+#[test]
+fn who_gives_up_while_both_set_up_leaves_no_half_of_an_association() {
+    let rows = [
+        (5, "COOKIE-WAIT", "ESTABLISHED", 1),
+        // The answer of A to the INIT of Z is still to come, and so is its COOKIE ECHO: an ABORT for the first
+        // ended the association that the second began.
+        (15, "COOKIE-WAIT", "ESTABLISHED", 1),
+        // The COOKIE ECHO of A passes the ABORT, and began another association.
+        (25, "COOKIE-ECHOED", "CLOSED", 0),
+        (35, "ESTABLISHED", "CLOSED", 0),
+        (45, "ESTABLISHED", "CLOSED", 0),
+    ];
+    for late in [0, 100] {
+        for (at, before, after, associations) in rows {
+            let mut p = Pair::new(1, &plain());
+            // A second copy of A's COOKIE ECHO, or none.
+            p.hand(move |q| match (q.from, q.text.as_str()) {
+                (A, "COOKIE ECHO") if late > 0 => Fate::Twice,
+                _ => Fate::Pass,
+            });
+            p.connect(A, &plain());
+            let begun = p.connect(Z, &plain());
+            p.run(at);
+            assert_eq!(p.ends[Z].state_name(begun), Some(before));
+            let a = p.id(A);
+            p.with(Z, |now, end, _| end.abort(now, begun, b"given up"))
+                .unwrap();
+            p.run(3000);
+            assert_eq!(p.ends[A].state_name(a), Some(after), "{at} {late}");
+            assert_eq!(p.ends[Z].association_count(), associations, "{at} {late}");
+        }
+    }
+}
+
 #[test]
 fn a_collision_with_every_possible_loss_still_ends_in_one_association() {
     for lost in 0..8 {

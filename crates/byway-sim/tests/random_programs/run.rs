@@ -66,6 +66,8 @@ struct Run<'a> {
     hash: DefaultHasher,
     events: u64,
     failures: Vec<String>,
+    /// Both sides shut down all that they have, and what a peer begins now.
+    closing: bool,
 }
 
 /// Runs the program to its end; panics when a promise is broken.
@@ -157,6 +159,7 @@ impl Run<'_> {
             hash: DefaultHasher::new(),
             events: 0,
             failures: Vec::new(),
+            closing: false,
         }
     }
 
@@ -258,6 +261,11 @@ impl Run<'_> {
                 self.sides[side].current = Some(id);
                 self.sides[side].ids.push(id);
                 self.book.begin(side);
+                if self.closing {
+                    let now = self.net.now();
+                    // One that is on its way out already is as good.
+                    let _ = self.sides[side].endpoint.shutdown(now, id);
+                }
             }
             Event::Readable if self.sides[side].reading => self.read(side, id),
             Event::Restarted { .. } => {
@@ -442,6 +450,7 @@ impl Run<'_> {
         assert!(drained, "neither delivered nor lost: {:?}", self.states());
         let failures = self.failures.clone();
         let now = self.net.now();
+        self.closing = true;
         for side in 0..2 {
             for id in self.sides[side].ids.clone() {
                 // One that is on its way out already is as good.
