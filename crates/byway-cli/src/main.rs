@@ -1,6 +1,6 @@
 //! The `byway` command.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 // They panic where nobody reads, or the disk is full: `terminal` has what does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -11,6 +11,7 @@ mod children;
 mod cluster;
 mod emulate;
 mod failure;
+mod give_back;
 mod lab;
 mod manual;
 mod namespace;
@@ -35,12 +36,6 @@ use failure::{Failure, Kind};
 use options::{Asked, Unread};
 use std::process::ExitCode;
 use tokio::runtime::Runtime;
-
-/// glibc's allocator keeps what an attack made a process take: small pieces that live on hold whole
-/// heaps. jemalloc gives unused pages back to the system within ten seconds, from a thread of its
-/// own.
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let failed = |failure: &Failure| {
@@ -197,6 +192,7 @@ where
     if talk.json {
         terminal::speak_json();
     }
+    give_back::prepare();
     let (result, runtime) = on_sockets(talk, record, work)?;
     // The process ends now. A read of standard input cannot be cancelled, and
     // threads that still work need the runtime up to the end.

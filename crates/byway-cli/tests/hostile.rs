@@ -5,6 +5,8 @@ mod raw;
 mod spoken;
 
 use byway::{Association, Endpoint, EndpointOptions};
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+use byway_wire::Data;
 use peers::{Server, byway, folder, text};
 use raw::Raw;
 use std::io::Write;
@@ -235,14 +237,63 @@ fn an_idle_pipe_lives_while_both_sides_do() {
     assert_eq!(text(&received), "onetwo");
 }
 
-/// The threads of a process, without those of the allocator: jemalloc has one for each processor,
-/// at most four, and starts them when there is work for them.
 fn threads_of(server: &Server) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", server.child.id())).unwrap();
-    tasks
-        .filter_map(|t| std::fs::read_to_string(t.ok()?.path().join("comm")).ok())
-        .filter(|name| name.trim() != "jemalloc_bg_thd")
-        .count()
+    tasks.count()
+}
+
+/// What a process has filled of its memory, in KiB: without the pages of its file.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn filled(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"));
+    let number = line.and_then(|l| l.split_whitespace().next()?.parse().ok());
+    number.expect("Linux says how much")
+}
+
+/// Messages of one byte, of 160 associations, that wait for a first one which never comes. glibc's
+/// allocator keeps all that they took unless it is told to give it back.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn what_a_crowd_took_goes_back_to_the_system() {
+    let dir = folder("gives-back");
+    let args = ["recv", "--quiet", "--give-up", "3s", "--dir"];
+    let mut server = Server::start_quiet(&[&args[..], &[dir.to_str().unwrap()]].concat());
+    let to = server.addresses.parse().unwrap();
+    let wait_until = |right: &dyn Fn(u64) -> bool, what: &str| {
+        let begun = Instant::now();
+        while !right(filled(&server)) {
+            let now = filled(&server);
+            assert!(begun.elapsed() < Duration::from_secs(60), "{what}: {now}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    let fresh = filled(&server);
+    for n in 0..160 {
+        let mut raw = Raw::from_host(1 + n % 16, to);
+        raw.join(4000);
+        raw.next_tsn();
+        for _ in 0..30 {
+            raw.inject_many(60, |b, tsn, _| {
+                b.data(&Data {
+                    tsn,
+                    stream_id: 0,
+                    // Not the next one, which is 0.
+                    ssn: (tsn.0 as u16).max(1),
+                    ppid: 0,
+                    unordered: false,
+                    begin: true,
+                    end: true,
+                    immediate: false,
+                    payload: b"x",
+                });
+            });
+        }
+    }
+    wait_until(&|kib| kib > fresh + 15_000, "nothing was kept");
+    wait_until(&|kib| kib < fresh + 2000, &format!("of {fresh} at first"));
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
 }
 
 /// Switches between threads of a process so far: each wakes somebody up.

@@ -4,6 +4,7 @@ use crate::association::Association;
 use crate::driver::Driver;
 use crate::encapsulation::{self, Encapsulation, Place};
 use crate::error::{BindError, ConnectError};
+use crate::freed::Freed;
 use crate::outbox::Outbox;
 use crate::routes::KernelRoutes;
 use crate::shared::Shared;
@@ -272,6 +273,12 @@ impl Endpoint {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.0.shared.with(|state| state.core.memory())
+    }
+
+    /// Tells when much of [`memory`](Self::memory) has become free.
+    #[must_use]
+    pub fn freed(&self) -> Freed {
+        Freed::new(self.0.shared.clone())
     }
 
     /// Datagrams that the kernel dropped, because nobody had read their socket for too long: a

@@ -68,6 +68,7 @@ mod endpoint;
 mod error;
 mod events;
 mod fragment;
+mod freed;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -109,6 +110,7 @@ pub use encapsulation::Encapsulation;
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use error::{BindError, Closed, ConnectError, SendError};
 pub use events::Events;
+pub use freed::Freed;
 pub use overview::{Latest, Overview};
 pub use scoped::{shown_address, shown_host};
 pub use state::DriverStats;

@@ -6,6 +6,7 @@ use super::protect::{Channel, Destination, PLAIN, Purpose, enter};
 use crate::args::HereArgs;
 use crate::below::EncapsulationArg;
 use crate::failure::{Failure, Kind};
+use crate::give_back;
 use crate::settings::config;
 use crate::terminal::{say, say_json};
 use byway::{
@@ -45,6 +46,7 @@ pub(super) fn serve_with(
         .config(change(config(&here.settings)?));
     let endpoint = Endpoint::bind(ending.record().watches(options))?;
     ending.aborts(&endpoint);
+    give_back::follow(&endpoint);
     let shown: Vec<String> = endpoint
         .local_addresses()
         .iter()

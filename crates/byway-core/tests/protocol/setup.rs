@@ -254,24 +254,24 @@ fn who_gives_up_while_both_set_up_leaves_no_half_of_an_association() {
         (35, "ESTABLISHED", "CLOSED", 0),
         (45, "ESTABLISHED", "CLOSED", 0),
     ];
-    for late in [0, 100] {
+    // The COOKIE ECHO of A once, or a second time as well.
+    for fate in [Fate::Pass, Fate::Twice] {
         for (at, before, after, associations) in rows {
             let mut p = Pair::new(1, &plain());
-            // A second copy of A's COOKIE ECHO, or none.
+            let of_echo = fate.clone();
             p.hand(move |q| match (q.from, q.text.as_str()) {
-                (A, "COOKIE ECHO") if late > 0 => Fate::Twice,
+                (A, "COOKIE ECHO") => of_echo.clone(),
                 _ => Fate::Pass,
             });
-            p.connect(A, &plain());
-            let begun = p.connect(Z, &plain());
+            let ids = [A, Z].map(|side| p.connect(side, &plain()));
             p.run(at);
-            assert_eq!(p.ends[Z].state_name(begun), Some(before));
-            let a = p.id(A);
-            p.with(Z, |now, end, _| end.abort(now, begun, b"given up"))
-                .unwrap();
+            assert_eq!(p.ends[Z].state_name(ids[Z]), Some(before));
+            let ended = p.with(Z, |now, end, _| end.abort(now, ids[Z], b"given up"));
+            assert!(ended.is_ok());
             p.run(3000);
-            assert_eq!(p.ends[A].state_name(a), Some(after), "{at} {late}");
-            assert_eq!(p.ends[Z].association_count(), associations, "{at} {late}");
+            let row = format!("{at} ms, {fate:?}");
+            assert_eq!(p.ends[A].state_name(ids[A]), Some(after), "{row}");
+            assert_eq!(p.ends[Z].association_count(), associations, "{row}");
         }
     }
 }

@@ -118,6 +118,7 @@ impl State {
         self.fill(now);
         self.dispatch(now);
         self.log_refusals(now);
+        self.note_memory();
         // What many peers needed goes with them.
         if now.since(self.trimmed) >= TRIM_INTERVAL || self.entries.is_empty() {
             self.trimmed = now;
@@ -174,6 +175,17 @@ impl State {
         }
         self.acceptors.move_to(&mut self.wake);
         self.closers.move_to(&mut self.wake);
+        self.falls.end(&mut self.wake);
+    }
+
+    /// Whether the driver has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.driver_gone
+    }
+
+    /// Tells who waits when the memory of associations has fallen.
+    pub(super) fn note_memory(&mut self) {
+        self.falls.note(self.core.memory(), &mut self.wake);
     }
 
     /// The kernel refused a packet to this address.

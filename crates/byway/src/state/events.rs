@@ -171,6 +171,8 @@ impl State {
             entry.wake_all(&mut self.wake);
         }
         self.core.release(now, id);
+        // The driver may have nothing to do.
+        self.note_memory();
     }
 
     /// Discards the messages of an association without a reader, so that a closed

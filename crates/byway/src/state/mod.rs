@@ -7,6 +7,7 @@ mod driving;
 mod entry;
 mod event_queue;
 mod events;
+mod falls;
 mod overview;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use byway_core::observe::Observed;
 use byway_core::time::Instant;
 pub(crate) use driving::Source;
 use entry::Entry;
+use falls::Falls;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
@@ -80,6 +82,8 @@ pub(crate) struct State {
     logged: Instant,
     /// When spare buffers were freed last.
     trimmed: Instant,
+    /// How far the memory has fallen.
+    pub(crate) falls: Falls,
     /// Tasks that wait for the driver to end.
     closers: Wakers,
     /// Whether associations may still be set up.
@@ -129,6 +133,7 @@ impl State {
             busy: BusyCount::default(),
             logged: Instant::ZERO,
             trimmed: Instant::ZERO,
+            falls: Falls::default(),
             closers: Wakers::default(),
             open: true,
             lingering: false,

@@ -1,6 +1,6 @@
 //! The resident memory of a process stays within its account and a constant, whatever strangers
-//! do: a server of this library in a process of its own, with the allocator of the command, and
-//! random hostile programs by seed over raw sockets.
+//! do: a server of this library in a process of its own, with an allocator that gives freed pages
+//! back at once, and random hostile programs by seed over raw sockets.
 //!
 //! `BYWAY_RESIDENT_SEEDS=FROM..TO` runs other seeds than those of a test run, and
 //! `BYWAY_RESIDENT_TURNS=N` longer programs.

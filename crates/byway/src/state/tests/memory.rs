@@ -4,7 +4,9 @@ use super::stranger::Stranger;
 use super::{State, at, state};
 use byway_core::{Event, LossReason};
 use std::net::SocketAddr;
-use std::task::{Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, Wake, Waker};
 
 const MAX_MEMORY: usize = 4 << 20;
 /// A control character, which is escaped with five.
@@ -127,4 +129,46 @@ fn what_the_application_keeps_is_charged_and_shed_with_the_association() {
             ..
         })
     ));
+}
+
+/// How often it was woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The last of a crowd goes when its handle is dropped, for which no packet comes and no timer runs.
+#[test]
+fn who_waits_for_free_memory_is_woken_as_a_crowd_goes() {
+    let mut state = state(1024, |_| {});
+    let crowd = crowd(&mut state, 200);
+    state.turn(at(3000));
+    let full = state.core.memory();
+    let accepted = core::iter::from_fn(|| match state.poll_accept(Waker::noop()) {
+        Poll::Ready(id) => id,
+        Poll::Pending => None,
+    });
+    let ids: Vec<_> = accepted.collect();
+    assert_eq!(ids.len(), 200);
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(woken.clone());
+    let seen = state.falls.all();
+    assert!(state.falls.poll(seen, &waker).is_pending());
+    for stranger in &crowd {
+        stranger.send(&mut state, at(4000), |b| b.abort(false, |_| {}));
+    }
+    for id in ids {
+        state.drop_association(at(4000), id);
+    }
+    state.wake.drain(..).for_each(Waker::wake);
+    assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+    let Poll::Ready(fallen) = state.falls.poll(seen, &waker) else {
+        panic!("it has fallen from {full}");
+    };
+    assert_eq!(state.core.memory(), 0);
+    assert!(fallen as usize > full - (64 << 10), "{fallen} of {full}");
 }

@@ -1,0 +1,107 @@
+//! What a crowd of peers made the process take goes back to the system when they have gone.
+//!
+//! Where there is glibc, the allocator is glibc's. It keeps what was freed as long as something that lives stands
+//! behind it. Four things make it give back nearly all: all threads share one arena, as each keeps pages of its own;
+//! the free pieces that each thread keeps for itself are taken from it, as each may be the last in its page;
+//! `malloc_trim` gives back every free page, wherever it stands; and all this is done when peers have gone, not on
+//! a tick. Elsewhere the system's allocator does what it does.
+
+use byway::Endpoint;
+use std::time::Duration;
+
+/// A crowd leaves in many steps; so long after the first of them goes back what has become free by then.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Before the first thread of a command that others reach.
+pub(crate) fn prepare() {
+    of_system::prepare();
+}
+
+/// Gives memory back whenever that of the endpoint's associations has fallen, as long as there is the endpoint.
+pub(crate) fn follow(endpoint: &Endpoint) {
+    let mut freed = endpoint.freed();
+    tokio::spawn(async move {
+        while freed.next().await.is_some() {
+            tokio::time::sleep(PAUSE).await;
+            of_system::give_back().await;
+        }
+    });
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(
+    unsafe_code,
+    reason = "the C library has no safe functions for its allocator"
+)]
+mod of_system {
+    use std::hint::black_box;
+    use std::time::Duration;
+
+    /// Tasks by which the threads of the runtime are reached, of which there are two: one that sleeps leaves
+    /// the next task to the other.
+    const TASKS: usize = 4;
+
+    /// Each sleeps so long, with its thread.
+    const SLEEP: Duration = Duration::from_micros(500);
+
+    /// Free pieces of one size that a thread keeps.
+    const KEPT: usize = 7;
+
+    /// The sizes of the pieces that it keeps, in bytes: 24, 40, 56 ... 1032.
+    const LEAST: usize = 24;
+    const MOST: usize = 1032;
+    const STEP: usize = 16;
+
+    /// Buffers of a transfer come and go: below one megabyte they come from the arena, and up to four stay at its
+    /// end. With glibc's numbers, 128 KiB for both, the system fills the same pages with zeros again and again.
+    const MAPPED: libc::c_int = 1 << 20;
+    const STAYS: libc::c_int = 4 << 20;
+
+    /// All threads share one arena.
+    pub(super) fn prepare() {
+        for (what, number) in [
+            (libc::M_ARENA_MAX, 1),
+            (libc::M_MMAP_THRESHOLD, MAPPED),
+            (libc::M_TRIM_THRESHOLD, STAYS),
+        ] {
+            // SAFETY: it sets a number under a lock of the allocator. If it refuses, more memory stays.
+            let _ = unsafe { libc::mallopt(what, number) };
+        }
+    }
+
+    /// Gives back all pages that are free.
+    pub(super) async fn give_back() {
+        let tasks = [(); TASKS].map(|()| {
+            tokio::spawn(async {
+                let pieces = kept_pieces();
+                std::thread::sleep(SLEEP);
+                pieces
+            })
+        });
+        let mut pieces = Vec::with_capacity(TASKS);
+        for task in tasks {
+            // It fails with the runtime only.
+            pieces.extend(task.await);
+        }
+        // A thread that ends keeps nothing.
+        if let Ok(thread) = std::thread::Builder::new().spawn(move || drop(pieces)) {
+            // It cannot panic.
+            let _ = thread.join();
+        }
+        // SAFETY: it takes the locks of the allocator and changes free memory only. It returns whether there was any.
+        let _ = unsafe { libc::malloc_trim(0) };
+    }
+
+    /// The free pieces that this thread keeps for itself, and new ones where it keeps fewer.
+    fn kept_pieces() -> Vec<Vec<u8>> {
+        let of_size = |len| [(); KEPT].map(|()| black_box(Vec::with_capacity(len)));
+        (LEAST..=MOST).step_by(STEP).flat_map(of_size).collect()
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+mod of_system {
+    pub(super) fn prepare() {}
+
+    pub(super) async fn give_back() {}
+}
