@@ -174,6 +174,7 @@ where
     if recording.talk.json {
         terminal::speak_json();
     }
+    give_back::prepare();
     let record = net::Record::begin(command, &recording.what, recording.quiet)?;
     let result = network(recording.talk, record.clone(), work);
     record.finish(result.as_ref().err());
@@ -192,7 +193,6 @@ where
     if talk.json {
         terminal::speak_json();
     }
-    give_back::prepare();
     let (result, runtime) = on_sockets(talk, record, work)?;
     // The process ends now. A read of standard input cannot be cancelled, and
     // threads that still work need the runtime up to the end.
