@@ -8,7 +8,8 @@ use core::time::Duration;
 
 /// Identifies one association of an [`Endpoint`](crate::Endpoint). An identifier is not
 /// used again within the next 2^32 associations, so an old one is refused and cannot
-/// reach another association.
+/// reach another association. The parts of a server ([`Part`](crate::config::Part)) give each
+/// identifiers of their own, each again after 2^32 by their number.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AssocId {
     pub(crate) index: u32,
@@ -17,15 +18,22 @@ pub struct AssocId {
 
 impl AssocId {
     /// The index in the endpoint's table: small and dense, for the caller's own tables.
-    /// It is used again after the association has ended.
+    /// It is used again after the association has ended, and by each part of a server.
     #[must_use]
     pub const fn index(self) -> usize {
         self.index as usize
     }
 
+    /// The part that has the association, of so many that a server has.
+    #[must_use]
+    pub const fn part(self, of: u32) -> u32 {
+        // 0 is no number of an association, but may have been read.
+        self.generation.saturating_sub(1) % of
+    }
+
     /// Reads what `Display` has written: "INDEX.NUMBER", such as "0.1", where NUMBER counts the
-    /// associations of the endpoint from 1 on. `None` if it is none; an association that is not
-    /// there is refused where it is used.
+    /// associations of the endpoint from 1 on, in a part of a server in steps. `None` if it is none;
+    /// an association that is not there is refused where it is used.
     #[must_use]
     pub fn parse(text: &str) -> Option<AssocId> {
         let (index, generation) = text.split_once('.')?;

@@ -26,7 +26,7 @@ pub use congestion::{
     InitialCwnd, RetransmissionConfig,
 };
 pub use custom::{Custom, Shared};
-pub use endpoint::{ChecksumMode, EndpointConfig, MAX_LOCAL};
+pub use endpoint::{ChecksumMode, EndpointConfig, MAX_LOCAL, MAX_PARTS, Part};
 pub use failure::{
     AllPathsSuspect, Dormant, ErrorClear, FailedProbes, FailoverConfig, FailureConfig, HbJitter,
     HeartbeatConfig, PathMaxRetransTest, PfClear, PfConfig, PfReturnCwnd, PrimarySwitch,

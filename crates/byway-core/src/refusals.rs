@@ -223,6 +223,14 @@ impl RuleCounts {
     }
 }
 
+impl core::ops::AddAssign for RuleCounts {
+    fn add_assign(&mut self, other: RuleCounts) {
+        for (count, more) in self.0.iter_mut().zip(other.0) {
+            *count += more;
+        }
+    }
+}
+
 /// Counts by rule. Their memory does not grow.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {

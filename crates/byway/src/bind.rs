@@ -4,6 +4,7 @@ use crate::encapsulation::Encapsulation;
 use crate::error::BindError;
 use crate::kernel_sctp;
 use crate::socket::Socket;
+use byway_core::config::MAX_PARTS;
 use std::net::SocketAddr;
 
 /// Attempts to find one port that is free on every address.
@@ -36,13 +37,47 @@ pub(crate) fn all(
     Ok((sockets, sctp_port))
 }
 
-/// Binds an address that came later, with the ports of the others.
+/// Binds an address that came later, with the ports of the others: the sockets of each worker.
 pub(crate) fn another(
     address: SocketAddr,
     encapsulation: Encapsulation,
     sctp_port: u16,
-) -> Result<Vec<Socket>, BindError> {
-    all(&[address], encapsulation, sctp_port).map(|(sockets, _)| sockets)
+    workers: usize,
+) -> Result<Vec<Vec<Socket>>, BindError> {
+    let (sockets, _) = all(&[address], encapsulation, sctp_port)?;
+    for_workers(sockets, workers)
+}
+
+/// The sockets of so many workers: these, and for each further one as many of the same addresses.
+pub(crate) fn for_workers(
+    sockets: Vec<Socket>,
+    workers: usize,
+) -> Result<Vec<Vec<Socket>>, BindError> {
+    let mut first = sockets;
+    let mut further: Vec<Vec<Socket>> = (1..workers).map(|_| Vec::new()).collect();
+    if workers > 1 {
+        for socket in &mut first {
+            let address = socket.local();
+            let made = socket.for_workers(workers - 1);
+            let made = made.map_err(|e| BindError::socket(address, e))?;
+            for (worker, socket) in further.iter_mut().zip(made) {
+                worker.push(socket);
+            }
+        }
+    }
+    further.insert(0, first);
+    Ok(further)
+}
+
+/// Refuses a number of workers that cannot work.
+pub(crate) fn check_workers(workers: usize, encapsulation: Encapsulation) -> Result<(), BindError> {
+    if !(1..=MAX_PARTS as usize).contains(&workers) {
+        return Err(BindError::Workers(workers));
+    }
+    match workers > 1 && encapsulation.has_raw() {
+        true => Err(BindError::WorkersWithoutUdp(workers)),
+        false => Ok(()),
+    }
 }
 
 /// Refuses what cannot work without UDP: UDP ports, and the kernel's SCTP beside, unless that is
@@ -172,6 +207,40 @@ mod tests {
             error.to_string().contains(&first.local().to_string()),
             "{error}"
         );
+    }
+
+    #[tokio::test]
+    async fn each_worker_has_a_socket_of_each_address_and_no_other_process_has_one() {
+        let sockets = udp(&any(&["127.0.0.1", "127.0.0.2"])).unwrap();
+        let bound: Vec<SocketAddr> = sockets.iter().map(Socket::local).collect();
+        let workers = for_workers(sockets, 3).unwrap();
+        assert_eq!(workers.len(), 3);
+        for worker in &workers {
+            let places: Vec<SocketAddr> = worker.iter().map(Socket::local).collect();
+            assert_eq!(places, bound);
+        }
+        // Another endpoint with workers asks for the port as this one did: alone.
+        assert!(udp(&bound).unwrap_err().in_use());
+        drop(workers);
+        udp(&bound).expect("all are closed");
+    }
+
+    #[test]
+    fn workers_need_udp_and_have_a_limit() {
+        use Encapsulation::{Both, None, Udp};
+        for (workers, encapsulation, words) in [
+            (1, None, ""),
+            (64, Udp, ""),
+            (0, Udp, "0 workers: give 1 to 64"),
+            (65, Udp, "65 workers: give 1 to 64"),
+            (2, None, "need UDP"),
+            (2, Both, "need UDP"),
+        ] {
+            let said = check_workers(workers, encapsulation);
+            let said = said.map_or_else(|e| e.to_string(), |()| String::new());
+            assert!(said.contains(words), "{said}");
+            assert_eq!(said.is_empty(), words.is_empty(), "{said}");
+        }
     }
 
     #[test]

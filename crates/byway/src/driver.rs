@@ -1,4 +1,4 @@
-//! The task that moves datagrams between the sockets and the core.
+//! The task that moves datagrams between the sockets and the core of one worker.
 //!
 //! One turn: receive a batch from every socket, first from those of busy peers, pass it to
 //! the core buffer by buffer, run expired timers, gather the core's packets into batches, and
@@ -17,8 +17,10 @@ use crate::socket_queue::SocketQueue;
 use crate::state::Source;
 use crate::strangers::Strangers;
 use crate::watcher::{Passing, Watcher};
+use crate::workers::Worker;
 use byway_core::time::Instant;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -82,10 +84,12 @@ impl Port {
 
     /// Passes the first `n` buffers that the shared socket received to the core, and gives
     /// peers that have become busy a socket of their own.
-    fn pass(&mut self, shared: &Shared, index: usize, received: &Received, n: usize) {
+    fn pass(&mut self, worker: &Worker, index: usize, received: &Received, n: usize) {
+        let shared = worker.shared();
         let at_once = if received.len(n) <= LITTLE { n } else { 1 };
         let mut buffers = received.buffers(n);
         let (mut busy, mut unknown) = (Vec::new(), 0);
+        let mut of_others = Vec::new();
         for _ in 0..n.div_ceil(at_once) {
             let now = shared.now();
             let flood = self.strangers.flood(now);
@@ -96,6 +100,7 @@ impl Port {
                     busy.extend(state.heard_lately(now, index));
                 }
                 for (source, datagrams) in buffers.by_ref().take(at_once) {
+                    let datagrams = own(worker, source, datagrams, &mut of_others);
                     match state.arrive_shared(now, source, index, datagrams, flood) {
                         Source::Unknown => unknown += 1,
                         Source::Known => {}
@@ -104,11 +109,28 @@ impl Port {
                 }
             });
         }
+        worker.hand_over(self.socket.place(), &of_others);
         self.strangers.were_read(unknown);
         for peer in busy.into_iter().filter(|_| self.socket.can_be_split()) {
             self.busy.add(&self.socket, peer, shared.now());
         }
     }
+}
+
+/// Those of the datagrams that this worker has; the others are collected.
+fn own<'a>(
+    worker: &Worker,
+    source: SocketAddr,
+    datagrams: impl Iterator<Item = &'a [u8]>,
+    of_others: &mut Vec<(SocketAddr, &'a [u8])>,
+) -> impl Iterator<Item = &'a [u8]> {
+    datagrams.filter(move |datagram| {
+        let own = worker.has(datagram);
+        if !own {
+            of_others.push((source, *datagram));
+        }
+        own
+    })
 }
 
 /// The result of a turn of the core.
@@ -121,8 +143,9 @@ struct Turn {
     finished: bool,
 }
 
-/// The driver of one endpoint.
+/// The driver of one worker of an endpoint.
 pub(crate) struct Driver {
+    worker: Worker,
     shared: Arc<Shared>,
     /// The sockets; none where one was closed.
     ports: Vec<Option<Port>>,
@@ -143,9 +166,11 @@ pub(crate) struct Driver {
 impl Driver {
     /// A driver of these sockets, in the order of the state's local addresses. Must
     /// be created inside a runtime.
-    pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Socket>) -> Driver {
+    pub(crate) fn new(worker: Worker, sockets: Vec<Socket>) -> Driver {
+        let shared = worker.shared().clone();
         let watcher = shared.with(|state| state.sees_packets.clone());
         Driver {
+            worker,
             shared,
             ports: sockets.into_iter().map(|s| Some(Port::new(s))).collect(),
             received: Received::new(),
@@ -171,15 +196,19 @@ impl Driver {
                 }
                 port.resting = None;
             }
-            let shared = &self.shared;
+            let (worker, shared) = (&self.worker, &self.shared);
             more |= port.receive_icmp(cx, shared);
+            let place = port.socket.place();
             let was_busy =
                 port.busy
                     .receive(cx, &mut self.received, shared.now(), |from, datagrams| {
+                        let mut of_others = Vec::new();
+                        let datagrams = own(worker, from, datagrams, &mut of_others);
                         shared.with(|state| state.arrive(shared.now(), from, index, datagrams));
+                        worker.hand_over(place, &of_others);
                     });
             more |= was_busy;
-            more |= pass_told(shared, &mut self.received.told);
+            more |= pass_told(worker, &mut self.received.told);
             port.passed = if was_busy {
                 port.passed.wrapping_add(1)
             } else {
@@ -198,7 +227,7 @@ impl Driver {
                 continue;
             }
             let received = port.socket.poll_receive(cx, &mut self.received);
-            more |= pass_told(shared, &mut self.received.told);
+            more |= pass_told(worker, &mut self.received.told);
             match received {
                 Poll::Pending => {
                     more |= waits;
@@ -207,7 +236,7 @@ impl Driver {
                 Poll::Ready(Ok(n)) => {
                     more = true;
                     port.busy.shared_was_read(Some(n));
-                    port.pass(shared, index, &self.received, n);
+                    port.pass(worker, index, &self.received, n);
                 }
                 Poll::Ready(Err(error)) if quoted::may_be_told(&error) => more = true,
                 Poll::Ready(Err(error)) => {
@@ -359,16 +388,12 @@ fn show(watcher: Option<&dyn Watcher>, socket: &Socket, batch: &Batch) {
 }
 
 /// Passes what ICMP says of packets in UDP to the core. Returns whether there was something.
-fn pass_told(shared: &Shared, told: &mut Vec<Quoted>) -> bool {
-    if told.is_empty() {
-        return false;
+fn pass_told(worker: &Worker, told: &mut Vec<Quoted>) -> bool {
+    let any = !told.is_empty();
+    for quoted in told.drain(..) {
+        worker.told(&quoted.told());
     }
-    shared.with(|state| {
-        for quoted in told.drain(..) {
-            state.told(shared.now(), &quoted.told());
-        }
-    });
-    true
+    any
 }
 
 impl Future for Driver {

@@ -11,11 +11,15 @@ use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::state::{DriverStats, State};
 use crate::watcher::Watcher;
+use crate::workers::{Worker, Workers};
 use crate::{bind, kernel_drops, watch, wildcard};
+use byway_core::config::Part;
 use byway_core::{Config, EndpointConfig, EndpointStats};
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// How to set up an [`Endpoint`]. Defaults are those of [`EndpointOptions::new`].
@@ -58,7 +62,24 @@ pub struct EndpointOptions {
     /// Settings of all associations. [`Endpoint::connect_with`] can override them.
     /// Default: [`Config::byway`].
     pub config: Config,
-    /// Who sees its packets and what happens to its associations. Default: nobody, which costs nothing.
+    /// How many workers share the associations, 1 to 64. Each has sockets of its own on the same
+    /// addresses and ports (SO_REUSEPORT) and a task of its own that moves their packets, so that a
+    /// runtime with as many threads uses as many processors. For the application there is one endpoint,
+    /// as with one worker.
+    ///
+    /// The peer's SCTP port decides which worker has an association, and the kernel steers packets
+    /// accordingly. Associations with peers that all have one SCTP port, such as those that
+    /// [`Endpoint::connect`] sets up with one port, are at one worker.
+    ///
+    /// Each worker has an equal share of [`backlog`](Self::backlog), of the limits on
+    /// associations and memory, and of the rates of answers
+    /// ([`EndpointConfig::max_associations_per_peer`]): all together stay within them, and one may be
+    /// at its share before the others are. Several workers need [`Encapsulation::Udp`]. Another
+    /// process of the same user can join the sockets, which the kernel gives nothing.
+    /// Default: 1.
+    pub workers: usize,
+    /// Who sees its packets and what happens to its associations. Several
+    /// [`workers`](Self::workers) call it from several threads. Default: nobody, which costs nothing.
     pub watcher: Option<Arc<dyn Watcher>>,
 }
 
@@ -77,6 +98,7 @@ impl EndpointOptions {
             max_associations_per_peer: 16_384,
             max_memory: 256 << 20,
             config: Config::byway(),
+            workers: 1,
             watcher: None,
         }
     }
@@ -95,6 +117,13 @@ impl EndpointOptions {
         self
     }
 
+    /// Sets how many workers share the associations.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> EndpointOptions {
+        self.workers = workers;
+        self
+    }
+
     /// Sets the settings of associations.
     #[must_use]
     pub fn config(mut self, config: Config) -> EndpointOptions {
@@ -106,7 +135,9 @@ impl EndpointOptions {
 /// What all handles of one endpoint share. Dropping it stops accepting.
 #[derive(Debug)]
 struct Handle {
-    shared: Arc<Shared>,
+    workers: Workers,
+    /// The worker that is asked first for the next association, so that each has its turn.
+    turn: AtomicUsize,
     encapsulation: Encapsulation,
     sctp_port: u16,
     config: Config,
@@ -114,9 +145,17 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.shared
-            .with(|state| state.close(self.shared.now(), false));
+        for worker in self.workers.iter() {
+            worker.with(|state| state.close(worker.now(), false));
+        }
     }
+}
+
+/// A seed of the system's random generator.
+fn seed() -> Result<[u8; 32], BindError> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(|e| BindError::Random(e.to_string()))?;
+    Ok(seed)
 }
 
 /// One SCTP port on one or more local addresses. Clones are handles of the same
@@ -126,15 +165,13 @@ impl Drop for Handle {
 pub struct Endpoint(Arc<Handle>);
 
 impl Endpoint {
-    /// Binds the sockets and spawns the driver task on the current tokio runtime.
+    /// Binds the sockets and spawns a driver task for each worker on the current tokio runtime.
     ///
     /// # Errors
     /// When an address cannot be bound, a setting cannot work, or there is no
     /// runtime.
     pub fn bind(options: EndpointOptions) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|e| BindError::Random(e.to_string()))?;
         // Checked before the sockets are bound, so that the error names the
         // setting. The ports are still those of the options.
         let port = if options.sctp_port == 0 {
@@ -147,7 +184,7 @@ impl Endpoint {
         if listed.is_empty() && wildcard::any(&wanted) {
             return Err(BindError::NoAddress);
         }
-        let mut config = EndpointConfig::new(port, listed, seed);
+        let mut config = EndpointConfig::new(port, listed, seed()?);
         config.accept = options.accept;
         config.max_associations = options.max_associations;
         config.max_associations_per_peer = options.max_associations_per_peer;
@@ -156,28 +193,45 @@ impl Endpoint {
         let watching = |w: &Arc<dyn Watcher>| w.wants_observations();
         config.observe = options.watcher.as_ref().is_some_and(watching);
         config.check()?;
-        let encapsulation = options.encapsulation;
+        let (encapsulation, workers) = (options.encapsulation, options.workers);
+        bind::check_workers(workers, encapsulation)?;
         bind::check(&config.local, encapsulation, options.beside_kernel_sctp)?;
         let (sockets, sctp_port) = bind::all(&config.local, encapsulation, options.sctp_port)?;
-        let places: Vec<Place> = sockets.iter().map(Socket::place).collect();
+        let sockets = bind::for_workers(sockets, workers)?;
+        let places: Vec<Place> = sockets[0].iter().map(Socket::place).collect();
         config.local = encapsulation::addresses(places.iter().copied());
         config.port = sctp_port;
 
-        let mut core = byway_core::Endpoint::new(config)?;
-        core.set_routes(Box::new(KernelRoutes::now()));
-        let outbox = Outbox::new(sockets.iter().map(Socket::max_segments).collect());
-        let mut state = State::new(core, places, outbox, options.backlog);
-        state.watch(options.watcher);
-        let shared = Arc::new(Shared::new(state));
-        runtime.spawn(Driver::new(shared.clone(), sockets));
+        let started = std::time::Instant::now();
+        let mut all = Vec::with_capacity(workers);
+        for (number, sockets) in (0..).zip(&sockets) {
+            let part = Part {
+                number,
+                of: workers as u32,
+            };
+            let mut config = config.clone();
+            (config.part, config.seed) = (part, seed()?);
+            let mut core = byway_core::Endpoint::new(config)?;
+            core.set_routes(Box::new(KernelRoutes::now()));
+            let outbox = Outbox::new(sockets.iter().map(Socket::max_segments).collect());
+            let backlog = part.share(options.backlog);
+            let mut state = State::new(core, places.clone(), outbox, backlog);
+            state.watch(options.watcher.clone());
+            all.push(Shared::new(state, started));
+        }
+        let workers = Workers::new(all);
+        for (number, sockets) in sockets.into_iter().enumerate() {
+            runtime.spawn(Driver::new(Worker::new(&workers, number), sockets));
+        }
         let bound = watch::Bound {
             wanted,
             encapsulation,
             sctp_port,
         };
-        runtime.spawn(watch::follow(shared.clone(), bound));
+        runtime.spawn(watch::follow(workers.clone(), bound));
         Ok(Endpoint(Arc::new(Handle {
-            shared,
+            workers,
+            turn: AtomicUsize::new(0),
             encapsulation,
             sctp_port,
             config: options.config,
@@ -221,7 +275,7 @@ impl Endpoint {
                 return Err(ConnectError::UdpPort(*address));
             }
         }
-        let shared = &self.0.shared;
+        let shared = self.0.workers.of_port(port);
         let id = shared.with(|state| state.connect(shared.now(), remote, port, config))?;
         let association = Association::new(shared.clone(), id);
         match association.up().await {
@@ -239,15 +293,33 @@ impl Endpoint {
     ///
     /// Cancel safe: if the future is dropped, no association is lost.
     pub async fn accept(&self) -> Option<Association> {
-        let shared = &self.0.shared;
-        let id = poll_fn(|cx| shared.with(|state| state.poll_accept(cx.waker()))).await?;
-        Some(Association::new(shared.clone(), id))
+        poll_fn(|cx| self.poll_accept(cx)).await
+    }
+
+    fn poll_accept(&self, cx: &Context<'_>) -> Poll<Option<Association>> {
+        let workers = self.workers();
+        let turn = self.0.turn.fetch_add(1, Ordering::Relaxed) % workers.len();
+        let (before, from) = workers.split_at(turn);
+        let mut closed = true;
+        for worker in from.iter().chain(before) {
+            match worker.with(|state| state.poll_accept(cx.waker())) {
+                Poll::Ready(Some(id)) => {
+                    return Poll::Ready(Some(Association::new(worker.clone(), id)));
+                }
+                Poll::Ready(None) => {}
+                Poll::Pending => closed = false,
+            }
+        }
+        match closed {
+            true => Poll::Ready(None),
+            false => Poll::Pending,
+        }
     }
 
     /// The local addresses with their UDP ports, as they are bound now; 0 without UDP.
     #[must_use]
     pub fn local_addresses(&self) -> Vec<SocketAddr> {
-        self.0.shared.with(|state| state.local_addresses())
+        self.workers().first().with(|state| state.local_addresses())
     }
 
     /// The SCTP port.
@@ -259,20 +331,26 @@ impl Endpoint {
     /// Associations that have not ended, established or not.
     #[must_use]
     pub fn association_count(&self) -> usize {
-        self.0.shared.with(|state| state.core.association_count())
+        let count = |worker: &Arc<Shared>| worker.with(|state| state.core.association_count());
+        self.workers().iter().map(count).sum()
     }
 
     /// Counters of the protocol outside associations.
     #[must_use]
     pub fn stats(&self) -> EndpointStats {
-        self.0.shared.with(|state| state.core.endpoint_stats())
+        let mut all = EndpointStats::default();
+        for worker in self.workers().iter() {
+            all += worker.with(|state| state.core.endpoint_stats());
+        }
+        all
     }
 
     /// Memory that all associations take, in bytes: what peers can make this side keep,
     /// ended associations included as long as a handle of them lives.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.0.shared.with(|state| state.core.memory())
+        let memory = |worker: &Arc<Shared>| worker.with(|state| state.core.memory());
+        self.workers().iter().map(memory).sum()
     }
 
     /// Tells when much of [`memory`](Self::memory) has become free.
@@ -289,14 +367,18 @@ impl Endpoint {
         kernel_drops::of(&self.local_addresses())
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
-        &self.0.shared
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.0.workers
     }
 
     /// Counters of the sockets.
     #[must_use]
     pub fn driver_stats(&self) -> DriverStats {
-        self.0.shared.with(|state| state.stats)
+        let mut all = DriverStats::default();
+        for worker in self.workers().iter() {
+            all += worker.with(|state| state.stats);
+        }
+        all
     }
 
     /// Stops accepting, shuts all associations down gracefully, and waits until
@@ -304,9 +386,11 @@ impl Endpoint {
     /// RTO.Max ([`Association::shutdown`]), and for set-ups that have not ended their own limits
     /// before; [`Endpoint::abort`] waits for nobody.
     pub async fn close(&self) {
-        let shared = &self.0.shared;
-        shared.with(|state| state.close(shared.now(), true));
-        poll_fn(|cx| shared.with(|state| state.poll_driver_gone(cx.waker()))).await;
+        let workers = self.workers();
+        for worker in workers.iter() {
+            worker.with(|state| state.close(worker.now(), true));
+        }
+        poll_fn(|cx| workers.poll_gone(cx.waker())).await;
     }
 
     /// Stops accepting, aborts all associations (RFC 9260 section 9.1), and waits
@@ -317,23 +401,29 @@ impl Endpoint {
     /// have missed their ABORT are answered with another for a fifth of a second.
     /// The associations have ended when this is first polled.
     pub async fn abort(&self, reason: &[u8]) {
-        let shared = &self.0.shared;
-        if shared.with(|state| state.abort_all(shared.now(), reason)) {
-            let _end = Lingering(shared);
+        let workers = self.workers();
+        let mut lingers = false;
+        for worker in workers.iter() {
+            lingers |= worker.with(|state| state.abort_all(worker.now(), reason));
+        }
+        if lingers {
+            let _end = Lingering(workers);
             tokio::time::sleep(LINGER).await;
         }
-        poll_fn(|cx| shared.with(|state| state.poll_driver_gone(cx.waker()))).await;
+        poll_fn(|cx| workers.poll_gone(cx.waker())).await;
     }
 }
 
 /// How long packets that come after an abort are answered.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// While it lives, the driver runs on although nothing is left.
-struct Lingering<'a>(&'a Shared);
+/// While it lives, the drivers that had associations run on although nothing is left.
+struct Lingering<'a>(&'a Workers);
 
 impl Drop for Lingering<'_> {
     fn drop(&mut self) {
-        self.0.with(State::end_linger);
+        for worker in self.0.iter() {
+            worker.with(State::end_linger);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The errors of this crate.
 
 use crate::scoped::{shown_address, shown_host};
+use byway_core::config::MAX_PARTS;
 use byway_core::{CommandError, LossReason};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -54,6 +55,14 @@ pub enum BindError {
          docs/networks.md has the filter"
     )]
     KernelSctp,
+    /// There cannot be so many workers.
+    #[error("{0} workers: give 1 to {MAX_PARTS}; as many as there are processors is enough")]
+    Workers(usize),
+    /// Several workers, and not every packet in UDP.
+    #[error(
+        "{0} workers need UDP: without it each of them would get every packet. Use UDP alone, or 1 worker"
+    )]
+    WorkersWithoutUdp(usize),
     /// The addresses of this host could not be listed.
     #[error("cannot list the addresses of this host: {0}; name them instead of a wildcard")]
     Addresses(io::Error),

@@ -93,12 +93,14 @@ mod socket;
 mod socket_queue;
 mod spare;
 mod state;
+mod steering;
 mod strangers;
 mod stream;
 mod wakers;
 mod watch;
 mod watcher;
 mod wildcard;
+mod workers;
 
 pub use association::{Association, Charge};
 pub use byway_core::{

@@ -56,8 +56,18 @@ impl Endpoint {
     /// ```
     #[must_use]
     pub fn overview(&self, after: Option<AssocId>, most: usize) -> Vec<Overview> {
-        let now = self.shared().now();
-        self.shared().with(|state| state.overview(now, after, most))
+        let workers = self.workers();
+        let first = after.map_or(0, |id| workers.number_of(id));
+        let mut after = after;
+        let mut all = Vec::new();
+        for worker in workers.iter().skip(first) {
+            let (after, rest) = (after.take(), most - all.len());
+            all.extend(worker.with(|state| state.overview(worker.now(), after, rest)));
+            if all.len() == most {
+                break;
+            }
+        }
+        all
     }
 
     /// Makes a path of an association the primary path, as
@@ -67,9 +77,10 @@ impl Endpoint {
     /// When there is no such association or path, the path's address is unconfirmed, or the
     /// association has ended.
     pub fn set_primary(&self, id: AssocId, path: PathId) -> Result<(), SendError> {
-        let now = self.shared().now();
+        let worker = &self.workers()[self.workers().number_of(id)];
+        let now = worker.now();
         let set = |core: &mut byway_core::Endpoint| core.set_primary(now, id, path);
-        self.shared().with(|state| state.command(now, id, set))
+        worker.with(|state| state.command(now, id, set))
     }
 
     /// Makes a path of an association a backup, or ends that, as

@@ -12,10 +12,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(state: State) -> Shared {
+    /// `started`: when the endpoint was created.
+    pub(crate) fn new(state: State, started: std::time::Instant) -> Shared {
         Shared {
             state: Mutex::new(state),
-            started: std::time::Instant::now(),
+            started,
         }
     }
 

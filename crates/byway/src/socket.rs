@@ -14,6 +14,7 @@ use crate::quoted::{self, ErrorQueue, Quoted};
 use crate::raw;
 use crate::raw_port::{Cover, RawPort};
 use crate::refused::Refused;
+use crate::steering;
 use byway_core::time::Instant;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, SockRef, Socket as NewSocket, Type};
@@ -71,6 +72,8 @@ pub(crate) struct Socket {
     of_card: Option<OfCard>,
     /// What it has beside itself if it is a raw one.
     raw: Option<RawPort>,
+    /// Other workers have sockets of this address: the port stays shared with them.
+    of_workers: bool,
     /// Datagrams that one call can send. Kept here because quinn-udp disables
     /// segmentation after any EINVAL, which a peer could cause by listing an
     /// address to which nothing can be sent.
@@ -178,6 +181,7 @@ impl Socket {
             errors: None,
             of_card: None,
             raw: Some(raw),
+            of_workers: false,
             segments: 1,
         })
     }
@@ -199,6 +203,7 @@ impl Socket {
                 raw: false,
             },
             raw: None,
+            of_workers: false,
             segments,
         })
     }
@@ -216,9 +221,31 @@ impl Socket {
         this.set_reuse_port(true)?;
         let made = bound(self.local(), share);
         // The port is shared for this moment only: later nobody else can bind it.
-        this.set_reuse_port(false)?;
+        if !self.of_workers {
+            this.set_reuse_port(false)?;
+        }
         let (std, state) = made?;
         Socket::adopt(std, state)
+    }
+
+    /// Sockets of the same address for so many further workers. From now on the kernel gives each
+    /// what is for it, and the port is shared: it gives another process of the same user that asks for
+    /// it nothing.
+    pub(crate) fn for_workers(&mut self, further: usize) -> io::Result<Vec<Socket>> {
+        self.of_workers = true;
+        let made: io::Result<Vec<Socket>> = (0..further)
+            .map(|_| {
+                let mut socket = self.another(&Share::Workers)?;
+                socket.of_workers = true;
+                Ok(socket)
+            })
+            .collect();
+        let made = made?;
+        if let Err(error) = steering::steer(&*self.io, 1 + further) {
+            let address = self.local();
+            tracing::warn!(%address, %error, "the kernel does not steer packets to workers; they hand them over");
+        }
+        Ok(made)
     }
 
     /// A socket of this address that sends by a card.
@@ -235,6 +262,7 @@ impl Socket {
             errors: None,
             of_card: None,
             raw: None,
+            of_workers: false,
             segments: 1,
         })
     }
@@ -521,6 +549,8 @@ enum Share {
     Peer(SocketAddr),
     /// It gets what comes by this card, and sends by it.
     Card(String),
+    /// It gets what is for its worker.
+    Workers,
 }
 
 /// A socket that is bound to an address.

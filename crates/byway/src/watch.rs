@@ -8,11 +8,12 @@
 use crate::bind;
 use crate::encapsulation::Encapsulation;
 use crate::shared::Shared;
+use crate::socket::Socket;
 use crate::wildcard;
+use crate::workers::Workers;
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Changes come in groups: a link, its address, its routes. The list is read when none came
@@ -29,10 +30,10 @@ pub(crate) struct Bound {
     pub(crate) sctp_port: u16,
 }
 
-/// Follows the addresses until the driver ends.
-pub(crate) async fn follow(shared: Arc<Shared>, bound: Bound) {
+/// Follows the addresses until the drivers end.
+pub(crate) async fn follow(workers: Workers, bound: Bound) {
     let mut news = News::open();
-    let gone = poll_fn(|cx| shared.with(|state| state.poll_driver_gone(cx.waker())));
+    let gone = poll_fn(|cx| workers.poll_gone(cx.waker()));
     let mut gone = std::pin::pin!(gone);
     let mut retry = false;
     loop {
@@ -48,9 +49,13 @@ pub(crate) async fn follow(shared: Arc<Shared>, bound: Bound) {
             () = news.wait() => {}
             () = again => {}
         }
-        shared.with(|state| state.core.forget_routes());
-        retry = wildcard::any(&bound.wanted) && update(&shared, &bound);
-        reroute(&shared);
+        for worker in workers.iter() {
+            worker.with(|state| state.core.forget_routes());
+        }
+        retry = wildcard::any(&bound.wanted) && update(&workers, &bound);
+        for worker in workers.iter() {
+            reroute(worker);
+        }
     }
 }
 
@@ -63,8 +68,8 @@ fn reroute(shared: &Shared) {
 }
 
 /// Adopts the addresses that this host has now. Returns whether one could not be bound.
-fn update(shared: &Shared, bound: &Bound) -> bool {
-    let now_local = shared.with(|state| state.local_addresses());
+fn update(workers: &Workers, bound: &Bound) -> bool {
+    let now_local = workers.first().with(|state| state.local_addresses());
     let port = |family: SocketAddr| {
         let same = now_local.iter().find(|l| l.is_ipv4() == family.is_ipv4());
         same.or(now_local.first()).map_or(0, SocketAddr::port)
@@ -79,16 +84,18 @@ fn update(shared: &Shared, bound: &Bound) -> bool {
     let listed = without_fallback(listed, &now_local);
     let is_new = |a: &&SocketAddr| !now_local.iter().any(|l| l.ip() == a.ip());
     let (mut failed, mut came) = (false, 0);
-    let mut sockets = Vec::new();
+    let mut sockets: Vec<Vec<Socket>> = workers.iter().map(|_| Vec::new()).collect();
     for address in listed.iter().filter(is_new) {
         let mut address = *address;
         if address.port() == 0 {
             address.set_port(port(address));
         }
-        match bind::another(address, bound.encapsulation, bound.sctp_port) {
+        match bind::another(address, bound.encapsulation, bound.sctp_port, workers.len()) {
             Ok(bound) => {
                 came += 1;
-                sockets.extend(bound);
+                for (all, new) in sockets.iter_mut().zip(bound) {
+                    all.extend(new);
+                }
             }
             Err(error) => {
                 tracing::debug!(%address, %error, "an address that came cannot be bound yet");
@@ -106,8 +113,10 @@ fn update(shared: &Shared, bound: &Bound) -> bool {
         // None is left. The last ones stay until another comes.
         return failed;
     }
-    if !sockets.is_empty() || !gone.is_empty() {
-        shared.with(|state| state.change_addresses(shared.now(), sockets, &gone));
+    if came > 0 || !gone.is_empty() {
+        for (worker, sockets) in workers.iter().zip(sockets) {
+            worker.with(|state| state.change_addresses(worker.now(), sockets, &gone));
+        }
     }
     failed
 }

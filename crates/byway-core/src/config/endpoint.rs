@@ -20,6 +20,36 @@ pub enum ChecksumMode {
     Offloaded,
 }
 
+/// Which part of a server an endpoint is, where several endpoints serve one SCTP port together,
+/// each on a processor of its own.
+///
+/// All packets of peers with one SCTP port must come to the same part: associations are told apart
+/// by the peer's port first, and what one packet has to do with another association
+/// (RFC 9260 section 5.2) is found in one part alone. The parts share the limits of
+/// [`EndpointConfig`] and those on answers in equal shares, so that all of them together stay
+/// within.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its number, from 0 on.
+    pub number: u32,
+    /// How many there are, 1 to [`MAX_PARTS`].
+    pub of: u32,
+}
+
+/// Most parts of a server.
+pub const MAX_PARTS: u32 = 64;
+
+impl Part {
+    /// An endpoint that is alone: the default.
+    pub const WHOLE: Part = Part { number: 0, of: 1 };
+
+    /// This part's share of a limit. At least one of what there is.
+    #[must_use]
+    pub fn share(self, limit: usize) -> usize {
+        (limit / self.of as usize).max(limit.min(1))
+    }
+}
+
 /// Settings of an endpoint.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
@@ -56,6 +86,9 @@ pub struct EndpointConfig {
     /// The dialect of all associations: how another implementation reads the standard.
     /// None by default.
     pub dialect: Option<DialectRef>,
+    /// Which part of a server it is, and so how much of the limits above it has
+    /// ([`Part::WHOLE`]).
+    pub part: Part,
     /// Which layer computes and checks checksums.
     pub checksum: ChecksumMode,
     /// Seed of all random choices (tags, TSNs, nonces, cookie keys, jitter). A driver
@@ -84,6 +117,7 @@ impl EndpointConfig {
             max_memory: 256 << 20,
             accepted: Config::default(),
             dialect: None,
+            part: Part::WHOLE,
             checksum: ChecksumMode::Crc32c,
             seed,
             observe: false,
@@ -124,6 +158,14 @@ impl EndpointConfig {
         }
         if self.port == 0 {
             return fail("port", "0".into(), "an SCTP port is 1 to 65535");
+        }
+        let Part { number, of } = self.part;
+        if of == 0 || of > MAX_PARTS || number >= of {
+            return fail(
+                "part",
+                format!("{number} of {of}"),
+                "there are 1 to 64 parts, numbered from 0 on",
+            );
         }
         self.accepted.check()
     }

@@ -18,7 +18,7 @@ use core::net::IpAddr;
 use std::collections::hash_map::DefaultHasher;
 
 /// Rates of one kind.
-#[derive(Debug)]
+#[derive(Copy, Clone, Debug)]
 struct Rates {
     /// What the endpoint gives to whoever asks.
     all: Rate,
@@ -29,6 +29,19 @@ struct Rates {
     one: Rate,
     /// What one source gets of what newcomers get: an INIT and its repetitions.
     one_newcomer: Rate,
+}
+
+impl Rates {
+    /// The share of one of so many parts of a server. What a newcomer gets is too little to be
+    /// shared: what all newcomers get bounds it.
+    fn shared(self, of: u32) -> Rates {
+        Rates {
+            all: self.all.shared(of),
+            newcomers: self.newcomers.shared(of),
+            one: self.one.shared(of),
+            one_newcomer: self.one_newcomer,
+        }
+    }
 }
 
 const ANSWERS: Rates = Rates {
@@ -81,6 +94,12 @@ struct Rate {
 impl Rate {
     const fn new(a_second: u32, at_once: u32) -> Rate {
         Rate { a_second, at_once }
+    }
+
+    /// The share of one of so many parts of a server.
+    fn shared(self, of: u32) -> Rate {
+        let share = |tokens: u32| (tokens / of).max(1);
+        Rate::new(share(self.a_second), share(self.at_once))
     }
 }
 
@@ -161,7 +180,7 @@ impl<const N: usize> Sources<N> {
 /// The buckets of one kind of answers.
 #[derive(Debug)]
 struct Buckets {
-    rates: &'static Rates,
+    rates: Rates,
     all: Bucket,
     newcomers: Bucket,
     /// The rate of a host, and its rate as a newcomer.
@@ -169,7 +188,7 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn new(rates: &'static Rates, secret: [u8; 32]) -> Buckets {
+    fn new(rates: Rates, secret: [u8; 32]) -> Buckets {
         Buckets {
             rates,
             all: Bucket::full(rates.all),
@@ -224,13 +243,14 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// `seed`: that of the endpoint, which nobody else knows.
-    pub(super) fn new(seed: [u8; 32]) -> Answers {
+    /// `seed`: that of the endpoint, which nobody else knows. `of`: the parts of the server, each of
+    /// which has an equal share of the rates.
+    pub(super) fn new(seed: [u8; 32], of: u32) -> Answers {
         Answers {
-            init: Buckets::new(&ANSWERS, seed),
-            out_of_the_blue: Buckets::new(&ANSWERS, seed),
-            handshake: Buckets::new(&HANDSHAKES, seed),
-            violations: Sources::new([VIOLATIONS], seed),
+            init: Buckets::new(ANSWERS.shared(of), seed),
+            out_of_the_blue: Buckets::new(ANSWERS.shared(of), seed),
+            handshake: Buckets::new(HANDSHAKES.shared(of), seed),
+            violations: Sources::new([VIOLATIONS.shared(of)], seed),
         }
     }
 
@@ -245,16 +265,18 @@ impl Answers {
 
     /// A host has broken the protocol of a layer above.
     pub(super) fn violated(&mut self, source: IpAddr, now: Instant) {
+        let [rate] = self.violations.rates;
         let [bucket] = self.violations.of(source);
-        bucket.fill(VIOLATIONS, now);
+        bucket.fill(rate, now);
         bucket.tokens = bucket.tokens.saturating_sub(1);
     }
 
     /// Whether a host has broken the protocol of a layer above so often that its new association is
     /// refused now, which costs it answers to INITs. Asking does not use its rate up.
     pub(super) fn bars(&mut self, source: IpAddr, now: Instant) -> bool {
+        let [rate] = self.violations.rates;
         let [bucket] = self.violations.of(source);
-        bucket.fill(VIOLATIONS, now);
+        bucket.fill(rate, now);
         let bars = bucket.tokens == 0;
         if bars {
             self.owe(source, now);
@@ -301,7 +323,7 @@ mod tests {
 
     #[test]
     fn one_source_gets_its_rate_and_leaves_the_rest_to_others() {
-        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32], 1), Instant::ZERO);
         assert_eq!(answered(&mut a, source(1), t, 9000), ANSWERS.one.at_once);
         assert_eq!(answered(&mut a, source(2), t, 10), 10);
         let later = t + Duration::from_secs(1);
@@ -319,7 +341,7 @@ mod tests {
 
     #[test]
     fn all_sources_together_get_the_rate_of_the_endpoint() {
-        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32], 1), Instant::ZERO);
         let got: u32 = (0..20_000).map(|n| answered(&mut a, source(n), t, 1)).sum();
         assert_eq!(got, ANSWERS.all.at_once + ANSWERS.newcomers.at_once);
         // Many requests in small steps of time: no fraction is lost for good. Twenty sources that
@@ -338,7 +360,7 @@ mod tests {
     #[test]
     fn a_newcomer_is_answered_beside_those_who_ask_without_end() {
         for flooders in [10, 100] {
-            let mut a = Answers::new([7; 32]);
+            let mut a = Answers::new([7; 32], 1);
             let mut missed = 0;
             for ms in 0..5000_u64 {
                 let now = Instant::ZERO + Duration::from_millis(ms);
@@ -360,7 +382,7 @@ mod tests {
 
     #[test]
     fn the_addresses_of_one_ipv6_network_are_one_source() {
-        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32], 1), Instant::ZERO);
         let ip = |n: u128| IpAddr::from(core::net::Ipv6Addr::from_bits(0x2001_0db8 << 96 | n));
         let got: u32 = (0..5000).map(|n| answered(&mut a, ip(n), t, 1)).sum();
         assert_eq!(got, ANSWERS.one.at_once);
@@ -369,7 +391,7 @@ mod tests {
 
     #[test]
     fn who_completes_the_set_up_is_never_slowed_down() {
-        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32], 1), Instant::ZERO);
         for _ in 0..100_000 {
             assert!(a.take(Answer::Init, source(1), t));
             a.proved(Answer::Init, source(1));
@@ -378,7 +400,7 @@ mod tests {
 
     #[test]
     fn packets_out_of_the_blue_do_not_use_up_the_answers_to_init() {
-        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32], 1), Instant::ZERO);
         while a.take(Answer::OutOfTheBlue, source(1), t) {}
         assert!(a.take(Answer::Init, source(1), t));
     }
@@ -386,7 +408,7 @@ mod tests {
     /// Whose secret is wrong gets few, and few associations; whose is right as many as it likes.
     #[test]
     fn handshakes_have_a_rate_of_their_own_that_who_is_let_in_does_not_meet() {
-        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32], 1), Instant::ZERO);
         let asked = |a: &mut Answers, n, now, times| {
             let take = |_: &u32| a.take(Answer::Handshake, source(n), now);
             (0..times).filter(take).count() as u32
@@ -425,7 +447,7 @@ mod tests {
     /// Whose associations are good is never refused, whatever other hosts do.
     #[test]
     fn who_breaks_the_protocol_above_again_and_again_is_refused_for_a_while() {
-        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32], 1), Instant::ZERO);
         for n in 0..VIOLATIONS.at_once {
             assert!(!a.bars(source(1), t), "{n}");
             a.violated(source(1), t);
@@ -452,5 +474,36 @@ mod tests {
         let served = served.count() as u32;
         let rate = 60 * VIOLATIONS.a_second;
         assert!((rate - 20..=rate).contains(&served), "{served}");
+    }
+
+    /// However many parts a server has, their answers together stay within the rates.
+    #[test]
+    fn parts_of_a_server_share_the_rates() {
+        for of in [1, 2, 3, 64] {
+            let mut parts: Vec<_> = (0..of).map(|n| Answers::new([n as u8; 32], of)).collect();
+            let of_one: u32 = parts
+                .iter_mut()
+                .map(|a| answered(a, source(1), Instant::ZERO, 9000))
+                .sum();
+            assert!(
+                (900..=ANSWERS.one.at_once).contains(&of_one),
+                "{of_one} of {of}"
+            );
+            let of_all: u32 = (2..12_000)
+                .map(|n| {
+                    answered(
+                        &mut parts[n % of as usize],
+                        source(n as u32),
+                        Instant::ZERO,
+                        1,
+                    )
+                })
+                .sum();
+            let most = ANSWERS.all.at_once + ANSWERS.newcomers.at_once;
+            assert!(
+                (most - 2000..=most).contains(&(of_all + of_one)),
+                "{of_all} of {of}"
+            );
+        }
     }
 }

@@ -110,8 +110,16 @@ impl Endpoint {
     ///
     /// # Errors
     /// When a setting is invalid; the error names it.
-    pub fn new(cfg: EndpointConfig) -> Result<Endpoint, ConfigError> {
+    pub fn new(mut cfg: EndpointConfig) -> Result<Endpoint, ConfigError> {
         cfg.check()?;
+        let part = cfg.part;
+        for limit in [
+            &mut cfg.max_associations,
+            &mut cfg.max_associations_per_peer,
+            &mut cfg.max_memory,
+        ] {
+            *limit = part.share(*limit);
+        }
         let mut rng = ChaCha8Rng::from_seed(cfg.seed);
         let keys = CookieKeys::new(&mut rng, cfg.accepted.setup.valid_cookie_life);
         Ok(Endpoint {
@@ -120,8 +128,8 @@ impl Endpoint {
             accepted_config: Arc::new(cfg.accepted.clone()),
             out: Outbox::new(cfg.observe, cfg.observe_details),
             account: Account::new(cfg.max_memory),
-            answers: Answers::new(cfg.seed),
-            table: AssociationTable::new(cfg.max_memory),
+            answers: Answers::new(cfg.seed, part.of),
+            table: AssociationTable::new(cfg.max_memory, part),
             cfg,
             rng,
             keys,

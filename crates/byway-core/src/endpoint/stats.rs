@@ -48,3 +48,44 @@ pub struct EndpointStats {
     /// association sent that was not taken.
     pub refusals: RuleCounts,
 }
+
+/// The counters of the parts of a server ([`Part`](crate::config::Part)), added up.
+impl core::ops::AddAssign for EndpointStats {
+    fn add_assign(&mut self, other: EndpointStats) {
+        // Named one by one, so that none is forgotten.
+        let EndpointStats {
+            datagrams_received,
+            malformed,
+            bad_checksums,
+            out_of_the_blue,
+            inits,
+            forged_cookies,
+            stale_cookies,
+            refused,
+            refused_of_peer,
+            refused_for_memory,
+            answers_withheld,
+            shed,
+            heartbeats_put_off,
+            data_shed,
+            answers_dropped,
+            refusals,
+        } = other;
+        self.datagrams_received += datagrams_received;
+        self.malformed += malformed;
+        self.bad_checksums += bad_checksums;
+        self.out_of_the_blue += out_of_the_blue;
+        self.inits += inits;
+        self.forged_cookies += forged_cookies;
+        self.stale_cookies += stale_cookies;
+        self.refused += refused;
+        self.refused_of_peer += refused_of_peer;
+        self.refused_for_memory += refused_for_memory;
+        self.answers_withheld += answers_withheld;
+        self.shed += shed;
+        self.heartbeats_put_off += heartbeats_put_off;
+        self.data_shed += data_shed;
+        self.answers_dropped += answers_dropped;
+        self.refusals += refusals;
+    }
+}

@@ -13,6 +13,7 @@ use super::owners::{Owner, Owners};
 use super::spent_cookies::SpentCookies;
 use crate::api::AssocId;
 use crate::assoc::Association;
+use crate::config::Part;
 use crate::time::Instant;
 use core::net::{IpAddr, SocketAddr};
 use core::num::NonZeroU32;
@@ -65,8 +66,10 @@ pub(super) struct AssociationTable {
     last_found: Option<(u32, u32)>,
     /// The hosts that have set up associations.
     pub(super) hosts: Hosts,
-    /// The generation of the newest association.
+    /// The generation of the newest association; 0 if there was none. In each part of a server they
+    /// are other numbers: `of` apart, and from its own number on.
     generation: u32,
+    part: Part,
     /// Associations that have not ended.
     live: usize,
     spent_cookies: SpentCookies,
@@ -75,7 +78,7 @@ pub(super) struct AssociationTable {
 
 impl AssociationTable {
     /// `max_memory`: the ceiling of all.
-    pub(super) fn new(max_memory: usize) -> AssociationTable {
+    pub(super) fn new(max_memory: usize, part: Part) -> AssociationTable {
         AssociationTable {
             slots: Slab::new(),
             by_tag: HashMap::new(),
@@ -83,6 +86,7 @@ impl AssociationTable {
             last_found: None,
             hosts: Hosts::new(max_memory),
             generation: 0,
+            part,
             live: 0,
             spent_cookies: SpentCookies::default(),
             crest: Crest::default(),
@@ -96,7 +100,11 @@ impl AssociationTable {
 
     /// The id of the association that is inserted next.
     pub(super) fn next_id(&mut self) -> AssocId {
-        self.generation = self.generation.wrapping_add(1).max(1);
+        let first = self.part.number + 1;
+        self.generation = match self.generation.checked_add(self.part.of) {
+            Some(next) if self.generation > 0 => next,
+            _ => first,
+        };
         AssocId {
             index: self.slots.vacant_key() as u32,
             generation: self.generation,

@@ -38,7 +38,10 @@ impl State {
             {
                 tracing::info!(%address, "an address is gone");
                 *local = None;
-                self.going.push(place);
+                // Without its driver they are closed already.
+                if !self.driver_gone {
+                    self.going.push(place);
+                }
             }
         }
         for socket in sockets {
@@ -54,7 +57,9 @@ impl State {
                 }
             };
             self.local[place] = Some(came);
-            self.coming.push((place, socket));
+            if !self.driver_gone {
+                self.coming.push((place, socket));
+            }
         }
         self.call_driver();
         self.dispatch(now);

@@ -80,8 +80,35 @@ impl State {
         let Some(place) = self.local[socket] else {
             return; // closed since it was read
         };
-        let destination = place.address;
         self.stats.buffers_received += 1;
+        self.pass(now, source, place, datagrams);
+    }
+
+    /// A datagram came to a socket of this place that another worker has.
+    pub(crate) fn take_over(
+        &mut self,
+        now: Instant,
+        source: SocketAddr,
+        place: Place,
+        datagram: &[u8],
+    ) {
+        // Nobody would send an answer any more, or from this address.
+        if self.driver_gone || !self.local.contains(&Some(place)) {
+            return;
+        }
+        self.stats.datagrams_handed_over += 1;
+        self.pass(now, source, place, std::iter::once(datagram));
+        self.call_driver();
+    }
+
+    fn pass<'a>(
+        &mut self,
+        now: Instant,
+        source: SocketAddr,
+        place: Place,
+        datagrams: impl Iterator<Item = &'a [u8]>,
+    ) {
+        let destination = place.address;
         if source.port() == 0 && !place.raw {
             // Nothing can be sent back there, and to the core it means a packet without UDP.
             let count = datagrams.count() as u64;
@@ -199,10 +226,11 @@ impl State {
         self.core.send_failed(now, destination, packet, why);
     }
 
-    /// An ICMP message about a packet without UDP came.
+    /// An ICMP message about a packet of this worker came, to this one or another.
     pub(crate) fn told(&mut self, now: Instant, told: &Told<'_>) {
         self.core
             .handle_icmp(now, told.destination, told.quoted, told.message);
+        self.call_driver();
         self.dispatch(now);
     }
 

@@ -194,6 +194,6 @@ fn is_gone(reason: &LossReason) -> bool {
 /// What happens to associations and their paths goes to the log; that data waits or left does not.
 fn log(id: AssocId, event: &Event) {
     if !matches!(event, Event::Readable | Event::Writable | Event::Drained) {
-        tracing::info!(association = id.index(), ?event);
+        tracing::info!(association = %id, ?event);
     }
 }

@@ -45,6 +45,32 @@ pub struct DriverStats {
     pub datagrams_refused: u64,
     /// Datagrams dropped because too many waited for their socket.
     pub datagrams_overflowed: u64,
+    /// Datagrams that came to a socket of another worker than the one that has their association
+    /// ([`EndpointOptions::workers`](crate::EndpointOptions::workers)), and were handed over.
+    pub datagrams_handed_over: u64,
+}
+
+/// The counters of several workers, added up.
+impl std::ops::AddAssign for DriverStats {
+    fn add_assign(&mut self, other: DriverStats) {
+        // Named one by one, so that none is forgotten.
+        let DriverStats {
+            datagrams_received,
+            buffers_received,
+            datagrams_sent,
+            batches_sent,
+            datagrams_refused,
+            datagrams_overflowed,
+            datagrams_handed_over,
+        } = other;
+        self.datagrams_received += datagrams_received;
+        self.buffers_received += buffers_received;
+        self.datagrams_sent += datagrams_sent;
+        self.batches_sent += batches_sent;
+        self.datagrams_refused += datagrams_refused;
+        self.datagrams_overflowed += datagrams_overflowed;
+        self.datagrams_handed_over += datagrams_handed_over;
+    }
 }
 
 /// The core and everything that the driver and the handles share.

@@ -14,3 +14,4 @@ mod stranger;
 mod strangers;
 mod transfer;
 mod watching;
+mod workers;

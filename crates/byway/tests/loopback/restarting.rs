@@ -8,7 +8,7 @@ use tokio::io::AsyncReadExt;
 use tokio::runtime::{Builder, Runtime};
 
 /// A process with these ports.
-struct Process {
+pub(crate) struct Process {
     runtime: Runtime,
     association: Association,
     /// Keeps the ports.
@@ -17,13 +17,23 @@ struct Process {
 
 impl Process {
     async fn begin(local: SocketAddr, to: Vec<SocketAddr>, config: Config) -> Process {
+        Process::with_port(4000, local, to, config).await
+    }
+
+    /// One with another SCTP port.
+    pub(crate) async fn with_port(
+        port: u16,
+        local: SocketAddr,
+        to: Vec<SocketAddr>,
+        config: Config,
+    ) -> Process {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();
         let connect = async move {
-            let options = EndpointOptions::new([local]).sctp_port(4000).config(config);
+            let options = EndpointOptions::new([local]).sctp_port(port).config(config);
             let endpoint = Endpoint::bind(options).unwrap();
             let association = endpoint.connect(&to, PORT).await.unwrap();
             (endpoint, association)
@@ -36,19 +46,19 @@ impl Process {
         }
     }
 
-    async fn say(&self, words: &'static str) {
+    pub(crate) async fn say(&self, words: &'static str) {
         self.association.send(Message::new(0, words)).await.unwrap();
         self.association.drained().await.unwrap();
     }
 
     /// It ends, and sends nothing more.
-    async fn die(self) {
+    pub(crate) async fn die(self) {
         self.runtime.shutdown_background();
         assert_eq!(self.association.closed().await, Closed::DriverGone);
     }
 }
 
-fn free_port() -> SocketAddr {
+pub(crate) fn free_port() -> SocketAddr {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.local_addr().unwrap()
 }
