@@ -50,16 +50,21 @@ impl Common {
 
     /// The runtime: one thread alone, or several.
     pub(crate) fn runtime(&self) -> anyhow::Result<tokio::runtime::Runtime> {
-        let mut builder = match self.threads {
-            0 | 1 => tokio::runtime::Builder::new_current_thread(),
-            n => {
-                let mut builder = tokio::runtime::Builder::new_multi_thread();
-                builder.worker_threads(n);
-                builder
-            }
-        };
-        Ok(builder.enable_all().build()?)
+        runtime(self.threads)
     }
+}
+
+/// A runtime with so many threads: one alone, or several.
+pub(crate) fn runtime(threads: usize) -> anyhow::Result<tokio::runtime::Runtime> {
+    let mut builder = match threads {
+        0 | 1 => tokio::runtime::Builder::new_current_thread(),
+        n => {
+            let mut builder = tokio::runtime::Builder::new_multi_thread();
+            builder.worker_threads(n);
+            builder
+        }
+    };
+    Ok(builder.enable_all().build()?)
 }
 
 /// A line of this process's status, in KiB: `VmRSS` is resident memory, `VmHWM`

@@ -33,6 +33,8 @@ enum Command {
     BareSend(bare::Send),
     SetupServe(setup_rate::Serve),
     SetupRate(setup_rate::Rate),
+    /// Send over many associations at once
+    BulkRate(setup_rate::Rate),
     Core(core::Arguments),
     SimTransfer(sim_transfer::Arguments),
     SimMany(sim_many::Arguments),
@@ -50,6 +52,7 @@ fn main() -> anyhow::Result<()> {
         Command::BareSend(arguments) => bare::send(arguments),
         Command::SetupServe(arguments) => setup_rate::serve(arguments),
         Command::SetupRate(arguments) => setup_rate::rate(arguments),
+        Command::BulkRate(arguments) => setup_rate::bulk(arguments),
         Command::Core(arguments) => core::run(arguments),
         Command::SimTransfer(arguments) => sim_transfer::run(arguments),
         Command::SimMany(arguments) => sim_many::run(arguments),

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::below::BelowArgs;
+use crate::below::{BelowArgs, WorkersArgs};
 use crate::net::{ClientArgs, GateArgs, RecordArgs, To, Uses};
 use byway_lab::scenario::{GREATEST_SEED, Override};
 use byway_lab::units::Rate;
@@ -584,6 +584,18 @@ pub(crate) struct Recording {
     pub(crate) talk: Talk,
     /// Whether it says where that is.
     pub(crate) quiet: bool,
+    /// How many workers its endpoint has.
+    pub(crate) workers: usize,
+}
+
+impl Recording {
+    /// The same for an endpoint with several workers.
+    pub(crate) fn with(self, workers: WorkersArgs) -> Recording {
+        Recording {
+            workers: workers.count(),
+            ..self
+        }
+    }
 }
 
 impl HereArgs {
@@ -593,6 +605,7 @@ impl HereArgs {
             what: self.record.clone(),
             talk: self.talk,
             quiet: self.is_silent(),
+            workers: 1,
         }
     }
 
@@ -664,6 +677,8 @@ pub(crate) struct RecvArgs {
     pub(crate) uses: Uses,
     #[command(flatten)]
     pub(crate) here: HereArgs,
+    #[command(flatten)]
+    pub(crate) workers: WorkersArgs,
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,

@@ -51,6 +51,26 @@ pub(crate) struct BelowArgs {
     pub(crate) beside_kernel_sctp: bool,
 }
 
+/// How many threads of the library share the associations of others.
+#[derive(Copy, Clone, Debug, Args)]
+pub(crate) struct WorkersArgs {
+    /// Spread associations over so many workers, each with sockets of its own on the same ports
+    /// (SO_REUSEPORT) and a thread. The SCTP port of the other side decides which one has an
+    /// association. Limits are shared equally. Several need UDP
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    workers: u8,
+}
+
+impl WorkersArgs {
+    /// One: of an endpoint that has one association.
+    pub(crate) const ONE: WorkersArgs = WorkersArgs { workers: 1 };
+
+    /// How many.
+    pub(crate) fn count(self) -> usize {
+        usize::from(self.workers)
+    }
+}
+
 impl BelowArgs {
     /// The options of an endpoint on these addresses.
     pub(crate) fn options(self, local: Vec<SocketAddr>) -> EndpointOptions {

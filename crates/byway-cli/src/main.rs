@@ -74,7 +74,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Advise(args) if args.to.is_empty() => advise::advise(&args, None),
         Command::Advise(args) => {
             let (measured, runtime) =
-                on_sockets(Talk::default(), net::Record::default(), |ending| {
+                on_sockets(Talk::default(), net::Record::default(), 1, |ending| {
                     net::measured(
                         args.to.clone(),
                         args.bind.clone(),
@@ -95,12 +95,13 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Reproduce(args) if args.real => real::real(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Emulate(args) => emulate::emulate(&args),
-        Command::Doctor(args) => network(args.talk, net::Record::default(), |ending| {
+        Command::Doctor(args) => network(args.talk, net::Record::default(), 1, |ending| {
             net::doctor(args, ending)
         }),
-        Command::Recv(args) => recorded("recv", args.here.recording(), |ending| {
-            net::recv(args, ending)
-        }),
+        Command::Recv(args) => {
+            let recording = args.here.recording().with(args.workers);
+            recorded("recv", recording, |ending| net::recv(args, ending))
+        }
         Command::Send(args) => recorded("send", args.here.recording(), |ending| {
             net::send(args, ending)
         }),
@@ -116,9 +117,10 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Key(args) => net::key(&args),
         Command::Top(args) => top::top(&args),
         Command::Unseal(args) => unseal::unseal(&args),
-        Command::Serve(args) => recorded("serve", args.here.recording(), |ending| {
-            net::serve(args, ending)
-        }),
+        Command::Serve(args) => {
+            let recording = args.here.recording().with(args.workers);
+            recorded("serve", recording, |ending| net::serve(args, ending))
+        }
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "byway", &mut out);
@@ -176,7 +178,7 @@ where
     }
     give_back::prepare();
     let record = net::Record::begin(command, &recording.what, recording.quiet)?;
-    let result = network(recording.talk, record.clone(), work);
+    let result = network(recording.talk, record.clone(), recording.workers, work);
     record.finish(result.as_ref().err());
     result
 }
@@ -185,6 +187,7 @@ where
 fn network<W>(
     talk: Talk,
     record: net::Record,
+    workers: usize,
     work: impl FnOnce(net::Ending) -> W,
 ) -> Result<(), Failure>
 where
@@ -193,26 +196,27 @@ where
     if talk.json {
         terminal::speak_json();
     }
-    let (result, runtime) = on_sockets(talk, record, work)?;
+    let (result, runtime) = on_sockets(talk, record, workers, work)?;
     // The process ends now. A read of standard input cannot be cancelled, and
     // threads that still work need the runtime up to the end.
     std::mem::forget(runtime);
     result
 }
 
-/// Runs what needs sockets.
+/// Runs what needs sockets, of an endpoint with so many workers.
 fn on_sockets<T, W>(
     talk: Talk,
     record: net::Record,
+    workers: usize,
     work: impl FnOnce(net::Ending) -> W,
 ) -> Result<(Result<T, Failure>, Runtime), Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
     log_to_stderr(talk.verbose, &record);
-    // Two threads: the driver works while this one reads and writes files.
+    // Two threads at least: the driver works while this one reads and writes files.
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(workers.max(2))
         // For what blocks: names that are looked up, files that end. A stranger decides how many.
         .max_blocking_threads(16)
         .enable_all()

@@ -74,8 +74,8 @@ pub struct EndpointOptions {
     /// Each worker has an equal share of [`backlog`](Self::backlog), of the limits on
     /// associations and memory, and of the rates of answers
     /// ([`EndpointConfig::max_associations_per_peer`]): all together stay within them, and one may be
-    /// at its share before the others are. Several workers need [`Encapsulation::Udp`]. Another
-    /// process of the same user can join the sockets, which the kernel gives nothing.
+    /// at its share before the others are. Several workers need [`Encapsulation::Udp`]. While there
+    /// are several, another process of the same user could join the port and steer otherwise.
     /// Default: 1.
     pub workers: usize,
     /// Who sees its packets and what happens to its associations. Several

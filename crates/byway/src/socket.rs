@@ -228,9 +228,8 @@ impl Socket {
         Socket::adopt(std, state)
     }
 
-    /// Sockets of the same address for so many further workers. From now on the kernel gives each
-    /// what is for it, and the port is shared: it gives another process of the same user that asks for
-    /// it nothing.
+    /// Sockets of the same address for so many further workers. From now on the port is shared, and
+    /// the kernel gives each what is for it.
     pub(crate) fn for_workers(&mut self, further: usize) -> io::Result<Vec<Socket>> {
         self.of_workers = true;
         let made: io::Result<Vec<Socket>> = (0..further)

@@ -1,6 +1,7 @@
 //! The measurements: one file each, and what they have in common.
 
 mod core_throughput;
+mod cores;
 mod failover;
 mod grid;
 mod hostile;
@@ -51,8 +52,8 @@ pub(crate) struct Arguments {
     /// The command byway to measure, instead of building it; for failover, forward, grid, sealed and sweep-speed
     #[arg(long)]
     byway: Option<PathBuf>,
-    /// Only a fixed choice of small cells, for ns2-grid; for loopback, messages, latency and
-    /// setup-rate less of all, and only the peers that are built in seconds
+    /// Only a fixed choice of small cells, for ns2-grid; for loopback, messages, latency,
+    /// setup-rate and cores less of all, and only the peers that are built in seconds
     #[arg(long)]
     light: bool,
     /// Runs of each program, after the warm-up
@@ -97,6 +98,9 @@ enum Name {
     Messages,
     /// Associations that two processes set up in a second over UDP on loopback, against usrsctp
     SetupRate,
+    /// A server with two workers, against one: set-ups and bulk of many associations over UDP on
+    /// loopback
+    Cores,
     /// How long messages take at half load over UDP on loopback, against usrsctp
     Latency,
     /// What encryption costs: a pipe over loopback by ticket, against the same plain
@@ -141,6 +145,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::Loopback => loopback::plan(&workspace, arguments.light)?,
         Name::Messages => messages::plan(&workspace, arguments.light)?,
         Name::SetupRate => setup_rate::plan(&workspace, arguments.light)?,
+        Name::Cores => cores::plan(&workspace, arguments.light),
         Name::Latency => latency::plan(&workspace, arguments.light)?,
         Name::Memory => memory::plan(&workspace)?,
         Name::Sealed => return sealed::run(&workspace, arguments),

@@ -4,7 +4,7 @@ use super::address;
 use super::ending::Ending;
 use super::protect::{Channel, Destination, PLAIN, Purpose, enter};
 use crate::args::HereArgs;
-use crate::below::EncapsulationArg;
+use crate::below::{EncapsulationArg, WorkersArgs};
 use crate::failure::{Failure, Kind};
 use crate::give_back;
 use crate::settings::config;
@@ -21,15 +21,19 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
-/// An endpoint that waits for others.
-pub(super) fn serve(here: &HereArgs, port: u16, ending: &Ending) -> Result<Endpoint, Failure> {
-    serve_with(here, port, ending, |config| config)
+/// An endpoint that waits for others, with its SCTP port and its workers.
+pub(super) fn serve(
+    here: &HereArgs,
+    served: (u16, WorkersArgs),
+    ending: &Ending,
+) -> Result<Endpoint, Failure> {
+    serve_with(here, served, ending, |config| config)
 }
 
 /// [`serve`] with other settings.
 pub(super) fn serve_with(
     here: &HereArgs,
-    port: u16,
+    (port, workers): (u16, WorkersArgs),
     ending: &Ending,
     change: impl FnOnce(Config) -> Config,
 ) -> Result<Endpoint, Failure> {
@@ -43,6 +47,7 @@ pub(super) fn serve_with(
     let options = below
         .options(local.clone())
         .sctp_port(port)
+        .workers(workers.count())
         .config(change(config(&here.settings)?));
     let endpoint = Endpoint::bind(ending.record().watches(options))?;
     ending.aborts(&endpoint);

@@ -11,6 +11,7 @@ use super::stall::StallMeter;
 use super::traffic::Traffic;
 use super::watch::{GiveUp, Step, Watch};
 use crate::args::{CatArgs, ListenArgs};
+use crate::below::WorkersArgs;
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
 use crate::terminal::{say, say_json};
@@ -36,7 +37,7 @@ const PIPE: Purpose = Purpose {
 pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failure> {
     let patience = Patience::of(&config(&args.here.settings)?);
     inspect::begin("listen", &args.here, &ending)?;
-    let endpoint = serve(&args.here, args.port, &ending)?;
+    let endpoint = serve(&args.here, (args.port, WorkersArgs::ONE), &ending)?;
     let output = Output {
         data: true,
         json: args.here.talk.json,

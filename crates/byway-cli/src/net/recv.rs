@@ -73,7 +73,7 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
     descriptors::raise_limit();
     inspect::begin("recv", &args.here, &ending)?;
-    let endpoint = serve(&args.here, args.port, &ending)?;
+    let endpoint = serve(&args.here, (args.port, args.workers), &ending)?;
     let files = Arc::new(Files::new(&args, &endpoint)?);
     let args = Arc::new(args);
     let mut ages = tokio::time::interval(AGES);
@@ -198,7 +198,7 @@ impl Files {
             endpoint: endpoint.clone(),
             parts,
             claims: Claims::default(),
-            slots: Slots::of_process(endpoint.local_addresses().len()),
+            slots: Slots::of_process(endpoint.local_addresses().len() * args.workers.count()),
             folder: Arc::new(Folder {
                 dir: args.dir.clone(),
                 force: args.force,

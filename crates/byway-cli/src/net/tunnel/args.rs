@@ -2,6 +2,7 @@
 
 use super::allow::Rule;
 use crate::args::{HereArgs, ThereArgs};
+use crate::below::WorkersArgs;
 use crate::net::{GateArgs, Uses};
 use clap::{ArgGroup, Args};
 use std::time::Duration;
@@ -62,6 +63,8 @@ pub(crate) struct ServeArgs {
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) workers: WorkersArgs,
     #[command(flatten)]
     pub(crate) here: HereArgs,
 }

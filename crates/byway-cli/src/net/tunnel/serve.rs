@@ -38,7 +38,8 @@ const CONNECT: Duration = Duration::from_secs(20);
 pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure> {
     descriptors::raise_limit();
     inspect::begin("serve", &args.here, &ending)?;
-    let endpoint = open::serve_with(&args.here, args.port, &ending, with_streams)?;
+    let served = (args.port, args.workers);
+    let endpoint = open::serve_with(&args.here, served, &ending, with_streams)?;
     let output = Output {
         data: false,
         json: args.here.talk.json,
@@ -56,7 +57,7 @@ pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure
         gate,
         rules: args.allow.clone(),
         budget: Budget::new(),
-        places: Places::of_process(endpoint.local_addresses().len()),
+        places: Places::of_process(endpoint.local_addresses().len() * args.workers.count()),
         progress,
         log,
         give_up: args.give_up,
