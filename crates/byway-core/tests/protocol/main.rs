@@ -35,6 +35,7 @@ mod refused;
 mod reneging;
 mod restart;
 mod revival;
+mod server_parts;
 mod setup;
 mod teardown;
 mod timestamps;
