@@ -87,3 +87,36 @@ fn a_file_that_is_refused_among_others_is_named() {
     assert_eq!(std::fs::read(inbox.join("f30")).unwrap(), b"another one");
     stop(server, &dir);
 }
+
+#[test]
+fn several_workers_take_the_files_of_several_senders_at_once() {
+    let dir = folder("many-senders");
+    let inbox = dir.join("inbox");
+    let files = files(&dir, (0..8).map(|n| 300_000 + n));
+    let server = Server::start(&["recv", "--workers", "3", "--dir", inbox.to_str().unwrap()]);
+    std::thread::scope(|scope| {
+        for file in &files {
+            scope.spawn(|| {
+                let out = send(std::slice::from_ref(file), &server);
+                assert!(out.status.success(), "{}", text(&out.stderr));
+            });
+        }
+    });
+    assert!(same(&files, &inbox));
+    stop(server, &dir);
+}
+
+#[test]
+fn workers_that_cannot_be_are_refused_with_what_would_be_right() {
+    for (args, words) in [
+        (["--workers", "2", "--encapsulation", "none"], "need UDP"),
+        (["--workers", "2", "--encapsulation", "both"], "or 1 worker"),
+        (["--workers", "0", "--encapsulation", "udp"], "1..=64"),
+    ] {
+        let command = [&["recv", "--unprotected", "--bind", "127.0.0.1"][..], &args];
+        let out = byway().args(command.concat()).output().unwrap();
+        assert!(!out.status.success());
+        let said = text(&out.stderr);
+        assert!(said.contains(words), "{said}");
+    }
+}
