@@ -356,7 +356,7 @@ impl Endpoint {
     /// Tells when much of [`memory`](Self::memory) has become free.
     #[must_use]
     pub fn freed(&self) -> Freed {
-        Freed::new(self.0.shared.clone())
+        Freed::new(self.workers())
     }
 
     /// Datagrams that the kernel dropped, because nobody had read their socket for too long: a

@@ -1,6 +1,7 @@
 //! When much memory has become free.
 
 use crate::shared::Shared;
+use crate::workers::Workers;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -10,33 +11,47 @@ use std::task::Poll;
 /// It does not keep the endpoint open.
 #[derive(Debug)]
 pub struct Freed {
-    shared: Arc<Shared>,
-    seen: u64,
+    workers: Workers,
+    /// For each worker, what it had told when this last returned.
+    seen: Vec<u64>,
 }
 
 impl Freed {
-    pub(crate) fn new(shared: Arc<Shared>) -> Freed {
-        let seen = shared.with(|state| state.falls.all());
-        Freed { shared, seen }
+    pub(crate) fn new(workers: &Workers) -> Freed {
+        let seen = |worker: &Arc<Shared>| worker.with(|state| state.falls.all());
+        Freed {
+            seen: workers.iter().map(seen).collect(),
+            workers: workers.clone(),
+        }
     }
 
-    /// Waits until the memory is at least 64 KiB below the most that it was since it last fell so far. Returns
-    /// by how many bytes it has fallen since this last returned, or `None` once the endpoint has ended.
-    /// More may follow at once: a crowd leaves in many steps.
+    /// Waits until the memory, or that of one of several workers, is at least 64 KiB below the most that it
+    /// was since it last fell so far. Returns by how many bytes it has fallen since this last returned, or `None`
+    /// once the endpoint has ended. More may follow at once: a crowd leaves in many steps.
     ///
     /// Cancel safe: if the future is dropped, nothing is lost.
     pub async fn next(&mut self) -> Option<u64> {
-        let seen = self.seen;
-        let bytes = poll_fn(|cx| {
-            self.shared.with(|state| {
-                if state.has_ended() {
-                    return Poll::Ready(None);
+        poll_fn(|cx| {
+            let mut ended = true;
+            for (worker, seen) in self.workers.iter().zip(&mut self.seen) {
+                let fallen = worker.with(|state| match state.has_ended() {
+                    true => None,
+                    false => Some(state.falls.poll(*seen, cx.waker())),
+                });
+                match fallen {
+                    None => {}
+                    Some(Poll::Pending) => ended = false,
+                    Some(Poll::Ready(bytes)) => {
+                        *seen = seen.wrapping_add(bytes);
+                        return Poll::Ready(Some(bytes));
+                    }
                 }
-                state.falls.poll(seen, cx.waker()).map(Some)
-            })
+            }
+            match ended {
+                true => Poll::Ready(None),
+                false => Poll::Pending,
+            }
         })
-        .await?;
-        self.seen = seen.wrapping_add(bytes);
-        Some(bytes)
+        .await
     }
 }

@@ -89,8 +89,9 @@ impl Endpoint {
     /// # Errors
     /// When there is no such association or path, or the association has ended.
     pub fn set_backup(&self, id: AssocId, path: PathId, backup: bool) -> Result<(), SendError> {
-        let now = self.shared().now();
+        let worker = &self.workers()[self.workers().number_of(id)];
+        let now = worker.now();
         let set = |core: &mut byway_core::Endpoint| core.set_backup(now, id, path, backup);
-        self.shared().with(|state| state.command(now, id, set))
+        worker.with(|state| state.command(now, id, set))
     }
 }
