@@ -435,10 +435,13 @@ impl Association {
     }
 
     /// Whether the next INIT lists no addresses of ours. Only where they can follow by ASCONF, and never in two INITs
-    /// in a row: a peer that was away, and has no ASCONF, is not to know one address alone for ever.
+    /// in a row: a peer that was away, and has no ASCONF, is not to know one address alone for ever. And not where the
+    /// peer begins, too, and has got a cookie with our tag: it knows this side by its addresses, and would take an
+    /// INIT from another one for that of another peer.
     pub(super) fn leaves_addresses_out(&self) -> bool {
         let repeats = self.timers.init_retransmits;
-        self.cfg.auth.enabled
+        self.setup.cookie_expires.is_none()
+            && self.cfg.auth.enabled
             && self.cfg.asconf.enabled
             && repeats >= WITHOUT_ADDRESSES
             && (repeats - WITHOUT_ADDRESSES).is_multiple_of(2)

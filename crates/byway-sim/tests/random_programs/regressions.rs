@@ -962,3 +962,36 @@ fn an_association_that_begins_after_the_shutdown_is_shut_down() {
         ..Program::default()
     });
 }
+
+/// Both begin at once, with timeouts below the round trip. The fourth INIT of A, which left its addresses out, looked as one of
+/// another peer to Z, from an address that Z had not heard of: Z took it for a second association, and its own set-up
+/// was never answered.
+#[test]
+fn an_init_lists_its_addresses_where_the_other_side_begins_too() {
+    let a = Settings {
+        rto: 3,
+        asconf: 2,
+        ..Settings::default()
+    };
+    let z = Settings {
+        old: true,
+        rto: 6,
+        streams: 32,
+        misc: 1,
+        asconf: 3,
+        ..Settings::default()
+    };
+    let disordered = |delay, reorder| PathPlan {
+        reorder,
+        duplicate: 1,
+        ..path(delay)
+    };
+    let outcome = twice(&Program {
+        seed: 41,
+        both_connect: true,
+        paths: vec![disordered(60, 13), disordered(11, 14), path(0), path(0)],
+        settings: two(a, z),
+        ..Program::default()
+    });
+    assert!(outcome.failures.is_empty(), "{outcome:?}");
+}
