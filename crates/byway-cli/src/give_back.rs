@@ -37,9 +37,9 @@ mod of_system {
     use std::hint::black_box;
     use std::time::Duration;
 
-    /// Tasks by which the threads of the runtime are reached, of which there are two: one that sleeps leaves
-    /// the next task to the other.
-    const TASKS: usize = 4;
+    /// Tasks by which the threads of the runtime are reached, for each thread: one that sleeps leaves the next
+    /// task to another.
+    const TASKS: usize = 2;
 
     /// Each sleeps so long, with its thread.
     const SLEEP: Duration = Duration::from_micros(500);
@@ -71,14 +71,16 @@ mod of_system {
 
     /// Gives back all pages that are free.
     pub(super) async fn give_back() {
-        let tasks = [(); TASKS].map(|()| {
+        let threads = tokio::runtime::Handle::current().metrics().num_workers();
+        let task = || {
             tokio::spawn(async {
                 let pieces = kept_pieces();
                 std::thread::sleep(SLEEP);
                 pieces
             })
-        });
-        let mut pieces = Vec::with_capacity(TASKS);
+        };
+        let tasks: Vec<_> = std::iter::repeat_with(task).take(TASKS * threads).collect();
+        let mut pieces = Vec::with_capacity(tasks.len());
         for task in tasks {
             // It fails with the runtime only.
             pieces.extend(task.await);
