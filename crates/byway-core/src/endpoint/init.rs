@@ -102,7 +102,7 @@ impl Endpoint {
             self.refuse(now, inbound, peer.tag, rule);
             return;
         }
-        let ours = self.random_fields();
+        let ours = self.random_fields(now);
         let cfg = self.accepted_config.clone();
         self.send_init_ack(now, inbound, peer, &ours, &cfg);
     }
@@ -115,7 +115,7 @@ impl Endpoint {
         index: u32,
         peer: &PeerInit,
     ) {
-        let Some(ours) = self.fields_beside_association(inbound, index) else {
+        let Some(ours) = self.fields_beside_association(now, inbound, index) else {
             return;
         };
         let a = &self.table[index].assoc;
@@ -148,6 +148,7 @@ impl Endpoint {
     /// 5.2.1 and 5.2.2); `None` if no INIT ACK is sent.
     fn fields_beside_association(
         &mut self,
+        now: Instant,
         inbound: &Inbound<'_>,
         index: u32,
     ) -> Option<LocalFields> {
@@ -174,15 +175,20 @@ impl Endpoint {
             }),
             InitAnswer::NewFields { tie_tags } => Some(LocalFields {
                 tie_tags,
-                ..self.random_fields()
+                ..self.random_fields(now)
             }),
         }
     }
 
-    /// A new tag and initial TSN, for an association that does not exist yet.
-    fn random_fields(&mut self) -> LocalFields {
+    /// A new tag and initial TSN, for an association that does not exist yet. A cookie with a tag that is
+    /// spent would count as a replay, and its peer would wait for an answer until it expires.
+    fn random_fields(&mut self, now: Instant) -> LocalFields {
+        let mut tag = self.rng.random_range(1..=u32::MAX);
+        while self.table.is_taken(tag, now) {
+            tag = self.rng.random_range(1..=u32::MAX);
+        }
         LocalFields {
-            tag: self.rng.random_range(1..=u32::MAX),
+            tag,
             tsn: Tsn(self.rng.random()),
             tie_tags: (0, 0),
             random: None,

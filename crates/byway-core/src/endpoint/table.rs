@@ -225,6 +225,11 @@ impl AssociationTable {
         self.spent_cookies.add(tag, expires);
     }
 
+    /// Whether an association has this tag of ours, or had it so lately that its cookie is still valid.
+    pub(super) fn is_taken(&mut self, tag: u32, now: Instant) -> bool {
+        self.by_tag.contains_key(&tag) || self.is_spent(tag, now)
+    }
+
     /// Whether the association of a cookie with this tag has ended.
     pub(super) fn is_spent(&mut self, tag: u32, now: Instant) -> bool {
         self.spent_cookies.contains(tag, now)
@@ -325,5 +330,24 @@ impl core::ops::IndexMut<u32> for AssociationTable {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Slot {
         &mut self.slots[index as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A quick succession of set-ups drew a spent tag once in some hundred thousand, and that peer got no answer
+    /// for a minute.
+    #[test]
+    fn a_tag_is_taken_until_the_cookie_of_its_association_expires() {
+        let at = Instant::from_millis;
+        let mut table = AssociationTable::new(1 << 20, Part::WHOLE);
+        assert!(!table.is_taken(7, at(0)));
+        table.spend_cookie((7, at(100)));
+        assert!(table.is_taken(7, at(99)) && !table.is_taken(8, at(99)));
+        assert!(!table.is_taken(7, at(100)));
+        table.by_tag.insert(9, 0);
+        assert!(table.is_taken(9, at(100)));
     }
 }
