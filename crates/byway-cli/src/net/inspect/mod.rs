@@ -52,42 +52,43 @@ pub(super) fn begin(
     // Without it, `byway top` does not see this process, and all else goes on.
     let top = place::listen().ok();
     let looker = Arc::new(Looker::new(command, ending.clone()));
-    let started = std::thread::Builder::new().name("inspect".to_owned());
-    let started = started.spawn(move || {
-        // Not the runtime of the transfer.
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build();
-        match runtime {
-            Ok(runtime) => runtime.block_on(serve(metrics, top, looker)),
-            Err(error) => say(format_args!(
-                "byway: nothing can be seen of this process: {error}"
-            )),
+    // Not the runtime of the transfer. Its descriptors are open before those for strangers are counted.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            unseen(&error);
+            return Ok(());
         }
-    });
+    };
+    let started = std::thread::Builder::new().name("inspect".to_owned());
+    let started = started.spawn(move || runtime.block_on(serve(metrics, top, looker)));
     started
         .map(drop)
         .map_err(|e| Failure::new(Kind::Failed, format!("no thread to be seen by: {e}")))
 }
 
+fn unseen(error: &io::Error) {
+    say(format_args!(
+        "byway: nothing can be seen of this process: {error}"
+    ));
+}
+
 async fn serve(metrics: Option<TcpListener>, top: Option<UnixListener>, looker: Arc<Looker>) {
-    let said = |error| {
-        say(format_args!(
-            "byway: nothing can be seen of this process: {error}"
-        ))
-    };
     let metrics = async {
         match metrics.map(tokio::net::TcpListener::from_std) {
             Some(Ok(listener)) => http::serve(listener, &looker).await,
-            Some(Err(error)) => said(error),
+            Some(Err(error)) => unseen(&error),
             None => {}
         }
     };
     let top = async {
         match top.map(tokio::net::UnixListener::from_std) {
             Some(Ok(listener)) => socket::serve(listener, &looker).await,
-            Some(Err(error)) => said(error),
+            Some(Err(error)) => unseen(&error),
             None => {}
         }
     };
