@@ -22,10 +22,12 @@ impl Association {
     /// Our tag if a cookie has it, and when the last such cookie expires: the one with which the association
     /// began, and those that the peer got while this side was setting up.
     ///
-    /// None while the peer is not known: it is told nothing of the end of such a set-up, so its cookie
-    /// may begin another association.
+    /// None for a set-up of whose end the peer is told nothing: its cookie may begin another association.
     pub(crate) fn cookie_tag(&self) -> Option<(u32, Instant)> {
-        let expires = self.setup.cookie_expires.filter(|_| self.tags.peer != 0)?;
+        let expires = self
+            .setup
+            .cookie_expires
+            .filter(|_| self.setup.was_up_or_aborted)?;
         Some((self.tags.local, expires))
     }
 

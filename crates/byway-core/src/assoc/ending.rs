@@ -82,6 +82,7 @@ impl Association {
                 destination: p.remote(),
                 bytes,
             });
+            self.setup.was_up_or_aborted = true;
         }
         self.lose(ctx, reason);
     }

@@ -141,6 +141,8 @@ pub(crate) struct SetUp {
     /// When the last cookie with our tag expires, if there is one: the association began with it, or both sides
     /// set up at once.
     cookie_expires: Option<Instant>,
+    /// It was established, or the peer got an ABORT.
+    was_up_or_aborted: bool,
     /// The peer started the set-up.
     accepted: bool,
     /// Parameters of the INIT ACK that are reported once the association is

@@ -386,6 +386,7 @@ impl Association {
 
     /// Enters ESTABLISHED from the set-up states.
     pub(crate) fn establish(&mut self, ctx: &mut Ctx<'_>) {
+        self.setup.was_up_or_aborted = true;
         self.timers.t1 = None;
         self.timers.answer = None;
         self.failure.errors = 0;

@@ -276,6 +276,24 @@ fn who_gives_up_while_both_set_up_leaves_no_half_of_an_association() {
     }
 }
 
+/// Both begin at once, and Z's set-up ends at the INIT ACK, in which A takes too few streams. A is told nothing, so
+/// its COOKIE ECHO begins an association at once, and does not wait for a cookie that has expired.
+#[test]
+fn a_set_up_that_ends_without_a_word_keeps_the_other_one_no_time() {
+    let mut few = plain();
+    few.setup.max_inbound_streams = 1;
+    let mut p = Pair::of([endpoint(1, A, 1, &few), endpoint(1, Z, 2, &plain())], 1);
+    let a = p.connect(A, &few);
+    let z = p.connect(Z, &plain());
+    let (now, message) = (p.now, Message::new(5, vec![1]));
+    assert!(p.ends[Z].send(now, z, message).is_ok());
+    p.run(25);
+    assert_eq!(p.ends[Z].state_name(z), Some("CLOSED"));
+    p.run(25);
+    assert_eq!(p.ends[A].state_name(a), Some("ESTABLISHED"));
+    assert_eq!(p.ends[Z].association_count(), 1);
+}
+
 #[test]
 fn a_collision_with_every_possible_loss_still_ends_in_one_association() {
     for lost in 0..8 {
