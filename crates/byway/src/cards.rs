@@ -125,11 +125,6 @@ impl Cards {
         way.is_some() && way == own
     }
 
-    /// Whether the kernel answers questions about routes.
-    pub(crate) fn are_known(&self) -> bool {
-        self.netlink.is_some()
-    }
-
     /// Knows nothing.
     pub(crate) fn unknown() -> Cards {
         Cards {

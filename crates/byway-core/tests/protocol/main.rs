@@ -40,5 +40,4 @@ mod setup;
 mod teardown;
 mod timestamps;
 mod undelivered;
-mod unknown_source;
 mod windows;
