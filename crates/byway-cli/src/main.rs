@@ -29,6 +29,7 @@ mod sweep;
 mod terminal;
 mod top;
 mod unseal;
+mod waiting;
 
 use args::{Cli, Command, Recording, Talk};
 use clap::CommandFactory;

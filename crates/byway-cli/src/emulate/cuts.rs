@@ -1,8 +1,8 @@
 //! Paths that are cut and restored by a key.
 
-use super::waiting::wait;
 use crate::failure::{Failure, Kind};
 use crate::terminal::say;
+use crate::waiting::wait;
 use byway_lab::emulation::Emulation;
 use byway_lab::scenario::Scenario;
 use rustix::event::{PollFd, PollFlags};

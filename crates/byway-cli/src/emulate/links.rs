@@ -1,9 +1,10 @@
 //! Carries packets between the devices, when the emulation says so.
 
 use super::cuts::Cuts;
+use super::due::until_due;
 use super::hosts::Device;
-use super::waiting::{until_due, wait};
 use crate::failure::{Failure, Kind};
+use crate::waiting::wait;
 use byway_lab::emulation::{Emulation, Out};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;

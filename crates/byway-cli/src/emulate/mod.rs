@@ -6,10 +6,10 @@
 
 mod clients;
 mod cuts;
+mod due;
 mod hosts;
 mod links;
 mod relay;
-mod waiting;
 
 pub(crate) use cuts::Cuts;
 pub(crate) use relay::{MTU, RelayArg, Relays};

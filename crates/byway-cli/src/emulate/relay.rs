@@ -3,9 +3,10 @@
 
 use super::clients::{Clients, Door, bound};
 use super::cuts::Cuts;
+use super::due::until_due;
 use super::links::{BATCH, LARGEST};
-use super::waiting::{until_due, wait};
 use crate::failure::{Failure, Kind};
+use crate::waiting::wait;
 use byway_lab::emulation::{Emulation, End, Out};
 use byway_lab::scenario::Scenario;
 use rustix::event::{PollFd, PollFlags};

@@ -1,7 +1,8 @@
 //! Asks the running processes.
 
+use super::rates::Key;
 use crate::failure::{Failure, Kind};
-use crate::net::inspect::{Process, SCHEMA, Wish};
+use crate::net::inspect::{PathNow, Process, SCHEMA, Wish};
 use crate::net::place;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -58,6 +59,16 @@ impl Found {
             }
         }
         Ok(found)
+    }
+
+    /// All paths, as they are listed.
+    pub(super) fn paths(&self) -> impl Iterator<Item = (Key, &PathNow)> {
+        self.processes.iter().flat_map(|process| {
+            process.associations.iter().flat_map(|association| {
+                let key = |path: &PathNow| (process.pid, association.id.clone(), path.path);
+                association.paths.iter().map(move |path| (key(path), path))
+            })
+        })
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -33,16 +33,11 @@ impl Rates {
     pub(super) fn update(&mut self, found: &Found, at: Instant) {
         let seconds = self.at.map(|before| (at - before).as_secs_f64());
         let before = std::mem::take(&mut self.paths);
-        for process in &found.processes {
-            for association in &process.associations {
-                for path in &association.paths {
-                    let key = (process.pid, association.id.clone(), path.path);
-                    let now = bytes(path);
-                    let rate = before.get(&key).zip(seconds);
-                    let rate = rate.and_then(|((before, _), s)| between(before, &now, s));
-                    self.paths.insert(key, (now, rate));
-                }
-            }
+        for (key, path) in found.paths() {
+            let now = bytes(path);
+            let rate = before.get(&key).zip(seconds);
+            let rate = rate.and_then(|((before, _), s)| between(before, &now, s));
+            self.paths.insert(key, (now, rate));
         }
         self.at = Some(at);
     }

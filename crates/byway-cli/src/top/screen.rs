@@ -4,12 +4,13 @@ use super::ask::{Found, wish};
 use super::rates::{Key, Rates};
 use super::table::{Line, NOBODY, lines};
 use crate::failure::{Failure, Kind};
-use crate::net::inspect::Wish;
+use crate::net::inspect::{PathNow, Wish};
 use crate::signals;
 use crate::terminal::{print, terminal};
+use crate::waiting::wait;
 use byway::text::shown;
 use console::{Term, truncate_str};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::fmt::Write as _;
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Between two looks.
 const PERIOD: Duration = Duration::from_secs(1);
 /// A signal is noticed within this time.
-const SLICE: i64 = 100_000_000;
+const SLICE: Duration = Duration::from_millis(100);
 
 /// Another screen, without a cursor; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -123,19 +124,13 @@ pub(super) fn live() -> Result<(), Failure> {
 /// Waits a moment for keys.
 fn keys() -> Result<Vec<Action>, Failure> {
     let stdin = std::io::stdin();
-    let time = Timespec {
-        tv_sec: 0,
-        tv_nsec: SLICE,
-    };
-    let failed = |e: Errno| {
-        let why = std::io::Error::from(e);
+    let failed = |why: std::io::Error| {
         Failure::new(Kind::Failed, format!("cannot read the terminal: {why}"))
     };
     let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-    match poll(&mut fds, Some(&time)) {
-        Ok(0) | Err(Errno::INTR) => return Ok(Vec::new()),
-        Ok(_) => {}
-        Err(e) => return Err(failed(e)),
+    wait(&mut fds, SLICE).map_err(failed)?;
+    if fds[0].revents().is_empty() {
+        return Ok(Vec::new());
     }
     let mut bytes = [0; 64];
     match rustix::io::read(&stdin, &mut bytes) {
@@ -143,7 +138,7 @@ fn keys() -> Result<Vec<Action>, Failure> {
         Ok(0) | Err(Errno::IO) => Ok(vec![Action::Quit]),
         Ok(n) => Ok(actions(&bytes[..n])),
         Err(Errno::INTR | Errno::AGAIN) => Ok(Vec::new()),
-        Err(e) => Err(failed(e)),
+        Err(e) => Err(failed(e.into())),
     }
 }
 
@@ -193,21 +188,9 @@ impl View {
         Ok(())
     }
 
-    /// All paths, as they are listed.
-    fn paths(&self) -> Vec<Key> {
-        let mut all = Vec::new();
-        for process in &self.found.processes {
-            for association in &process.associations {
-                let key = |path| (process.pid, association.id.clone(), path);
-                all.extend(association.paths.iter().map(|p| key(p.path)));
-            }
-        }
-        all
-    }
-
     /// Chooses the next path, or the one before.
     fn step(&mut self, by: isize) {
-        let paths = self.paths();
+        let paths: Vec<Key> = self.found.paths().map(|(key, _)| key).collect();
         let now = paths
             .iter()
             .position(|key| Some(key) == self.chosen.as_ref());
@@ -241,12 +224,9 @@ impl View {
 
     /// Lets the chosen path rest, or ends that.
     fn rest(&mut self) {
-        let mut paths = self.found.processes.iter().flat_map(|process| {
-            let associations = process.associations.iter();
-            let paths = associations.flat_map(|a| a.paths.iter().map(move |p| (&a.id, p)));
-            paths.map(move |(id, p)| ((process.pid, id.clone(), p.path), p.backup))
-        });
-        let rests = paths.any(|(key, backup)| backup && Some(&key) == self.chosen.as_ref());
+        let chosen = self.chosen.as_ref();
+        let is_backup = |(key, path): (Key, &PathNow)| path.backup && Some(&key) == chosen;
+        let rests = self.found.paths().any(is_backup);
         self.wish(if rests { Wish::Use } else { Wish::Rest });
     }
 

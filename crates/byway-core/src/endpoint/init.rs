@@ -183,10 +183,12 @@ impl Endpoint {
     /// A new tag and initial TSN, for an association that does not exist yet. A cookie with a tag that is
     /// spent would count as a replay, and its peer would wait for an answer until it expires.
     fn random_fields(&mut self, now: Instant) -> LocalFields {
-        let mut tag = self.rng.random_range(1..=u32::MAX);
-        while self.table.is_taken(tag, now) {
-            tag = self.rng.random_range(1..=u32::MAX);
-        }
+        let tag = loop {
+            let tag = self.rng.random_range(1..=u32::MAX);
+            if !self.table.is_taken(tag, now) {
+                break tag;
+            }
+        };
         LocalFields {
             tag,
             tsn: Tsn(self.rng.random()),

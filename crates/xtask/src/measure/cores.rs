@@ -5,13 +5,13 @@
 //! processor time of the server: where it stays the same, as much more is carried as there are
 //! processors for it.
 
-use super::transfer::{free_udp_port, wait_for_port};
+use super::transfer::{free_udp_port, serve};
 use crate::peers::{Byway, Workspace};
 use crate::plan::{Contender, Plan};
-use crate::process::{children_cpu, last_json, number, stop};
+use crate::process::number;
 use crate::report::Better;
 use crate::series::Figures;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 /// What the clients do: the setting, our program, and the figure of it that is the rate.
 const LOADS: [(&str, &str, &str); 2] = [
@@ -77,25 +77,9 @@ fn run(
     client.args(["--threads", "2"]);
     let seconds = f64::from(milliseconds) / 1e3;
     client.args(["--seconds", &seconds.to_string()]);
-    let mut server = server.spawn().context("cannot start the server")?;
-    let done = wait_for_port(&mut server, port)
-        .and_then(|()| client.output().context("cannot start the client"));
-    // What ends from here on is the server alone.
-    let before = children_cpu()?;
-    stop(&server);
-    server.wait_with_output().context("the server is lost")?;
-    let cpu = children_cpu()?.saturating_sub(before).as_secs_f64();
-    let done = done?;
-    ensure!(
-        done.status.success(),
-        "the client ended with {}",
-        done.status
-    );
-    let line = last_json(&String::from_utf8_lossy(&done.stdout));
-    let (rate, seconds) = (
-        number(line.as_ref(), rate)?,
-        number(line.as_ref(), "seconds")?,
-    );
+    let served = serve(server, client, port)?;
+    let (line, cpu) = (served.line.as_ref(), served.server_cpu);
+    let (rate, seconds) = (number(line, rate)?, number(line, "seconds")?);
     ensure!(rate > 0.0 && cpu > 0.0, "nothing was carried");
     Ok(vec![
         ("rate", rate),

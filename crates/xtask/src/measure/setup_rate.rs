@@ -1,13 +1,13 @@
 //! Associations that two processes set up in a second over UDP on loopback. Each is aborted when
 //! it is up.
 
-use super::transfer::{self, free_udp_port, wait_for_port};
+use super::transfer::{self, free_udp_port};
 use crate::peers::{Byway, Workspace};
 use crate::plan::{Contender, Plan};
-use crate::process::{children_cpu, last_json, limited, number, stop};
+use crate::process::{limited, number};
 use crate::report::Better;
 use crate::series::Figures;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use std::path::Path;
 use std::process::Command;
 
@@ -76,25 +76,14 @@ fn run_usrsctp(program: &Path, at_once: u32, milliseconds: u32) -> Result<Figure
 }
 
 /// Runs the client to its end beside the server, which is stopped then.
-fn run(mut server: Command, mut client: Command, port: u16) -> Result<Figures> {
-    let before = children_cpu()?;
-    let mut server = server.spawn().context("cannot start the server")?;
-    let done = wait_for_port(&mut server, port)
-        .and_then(|()| client.output().context("cannot start the client"));
-    stop(&server);
-    server.wait_with_output().context("the server is lost")?;
-    let done = done?;
-    ensure!(
-        done.status.success(),
-        "the client ended with {}",
-        done.status
-    );
-    let cpu = children_cpu()?.saturating_sub(before).as_secs_f64();
-    let line = last_json(&String::from_utf8_lossy(&done.stdout));
-    let count = number(line.as_ref(), "associations")?;
+fn run(server: Command, client: Command, port: u16) -> Result<Figures> {
+    let served = transfer::serve(server, client, port)?;
+    let line = served.line.as_ref();
+    let count = number(line, "associations")?;
     ensure!(count > 0.0, "no association was set up");
+    let cpu = served.client_cpu + served.server_cpu;
     Ok(vec![
-        ("per_s", number(line.as_ref(), "per_s")?),
+        ("per_s", number(line, "per_s")?),
         ("cpu_us_each", cpu * 1e6 / count),
     ])
 }

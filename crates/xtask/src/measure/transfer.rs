@@ -243,6 +243,39 @@ fn carry_out(
     Ok((line.context("no line of JSON")?, cpu))
 }
 
+/// A client that has run to its end beside a server.
+pub(crate) struct Served {
+    /// What the client printed.
+    pub(crate) line: Option<Value>,
+    /// Processor seconds of the client.
+    pub(crate) client_cpu: f64,
+    /// Those of the server.
+    pub(crate) server_cpu: f64,
+}
+
+/// Starts a server, waits for its UDP port, runs the client to its end, and stops the server.
+pub(crate) fn serve(mut server: Command, mut client: Command, port: u16) -> Result<Served> {
+    let before = children_cpu()?;
+    let mut server = server.spawn().context("cannot start the server")?;
+    let done = wait_for_port(&mut server, port)
+        .and_then(|()| client.output().context("cannot start the client"));
+    // What ends from here on is the server alone.
+    let between = children_cpu();
+    stop(&server);
+    server.wait_with_output().context("the server is lost")?;
+    let (done, between, after) = (done?, between?, children_cpu()?);
+    ensure!(
+        done.status.success(),
+        "the client ended with {}",
+        done.status
+    );
+    Ok(Served {
+        line: last_json(&String::from_utf8_lossy(&done.stdout)),
+        client_cpu: between.saturating_sub(before).as_secs_f64(),
+        server_cpu: after.saturating_sub(between).as_secs_f64(),
+    })
+}
+
 /// A port that is free now.
 pub(crate) fn free_udp_port() -> Result<u16> {
     let socket = UdpSocket::bind("127.0.0.1:0").context("no free UDP port")?;
