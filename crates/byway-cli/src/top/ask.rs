@@ -1,6 +1,5 @@
 //! Asks the running processes.
 
-use super::rates::Key;
 use crate::failure::{Failure, Kind};
 use crate::net::inspect::{PathNow, Process, SCHEMA, Wish};
 use crate::net::place;
@@ -14,6 +13,9 @@ const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Longest answer. That of 256 associations with eight paths each has two million bytes.
 const LONGEST: u64 = 16 << 20;
+
+/// A path of an association of a process.
+pub(super) type Key = (u32, String, u8);
 
 /// What was found.
 #[derive(Debug, Serialize)]

@@ -1,12 +1,9 @@
 //! What paths carry in a second, from two looks.
 
-use super::ask::Found;
+use super::ask::{Found, Key};
 use crate::net::inspect::PathNow;
 use std::collections::HashMap;
 use std::time::Instant;
-
-/// A path of an association of a process.
-pub(super) type Key = (u32, String, u8);
 
 /// Between the last two looks.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! The table on a terminal, anew each second, and its keys.
 
-use super::ask::{Found, wish};
-use super::rates::{Key, Rates};
+use super::ask::{Found, Key, wish};
+use super::rates::Rates;
 use super::table::{Line, NOBODY, lines};
 use crate::failure::{Failure, Kind};
 use crate::net::inspect::{PathNow, Wish};

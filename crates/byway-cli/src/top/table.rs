@@ -1,7 +1,7 @@
 //! The table, for 80 columns and for wide terminals.
 
-use super::ask::{Found, Unanswered};
-use super::rates::{Key, Rate, Rates};
+use super::ask::{Found, Key, Unanswered};
+use super::rates::{Rate, Rates};
 use crate::net::inspect::{AssociationNow, PathNow, Process};
 use crate::terminal::counted;
 use byway::text::shown;
