@@ -120,6 +120,8 @@ fn one_table_has_both_ends_and_both_paths_and_a_path_is_preferred_by_its_number(
         table.lines().all(|line| line.chars().count() <= 80),
         "{table}"
     );
+    // The columns of rates have no room for their unit.
+    assert!(table.contains("path to (rates: bit/s)"), "{table}");
     // Without a terminal it is one table, too.
     let (status, same, _) = place.top(&[]);
     assert_eq!(
@@ -406,6 +408,8 @@ fn on_a_terminal_it_lives_until_q_ctrl_c_or_a_signal_and_puts_the_terminal_back(
     let (server, sender) = place.transfer("top-live");
     let mut first = Terminal::start(&place, 80);
     first.shows("q ends");
+    first.shows("path to (rates: bit/s)");
+    first.shows("loss: % of payload");
     assert!(!first.is_as_before());
     for remote in server.addresses.split(',') {
         first.shows(remote);

@@ -40,11 +40,7 @@ impl Found {
     pub(super) fn now() -> Result<Found, Failure> {
         let sockets = place::answering()
             .map_err(|e| Failure::file("look for processes in", &place::folder(), &e))?;
-        let mut found = Found {
-            schema: "byway.top/1",
-            processes: Vec::new(),
-            unanswered: Vec::new(),
-        };
+        let mut found = Found::of(Vec::new());
         for (pid, socket) in sockets {
             match ask(&socket, "look").and_then(|line| read(&line)) {
                 Ok(process) => found.processes.push(process),
@@ -61,6 +57,15 @@ impl Found {
             }
         }
         Ok(found)
+    }
+
+    /// These processes.
+    pub(super) fn of(processes: Vec<Process>) -> Found {
+        Found {
+            schema: "byway.top/1",
+            processes,
+            unanswered: Vec::new(),
+        }
     }
 
     /// All paths, as they are listed.

@@ -18,7 +18,7 @@ pub(crate) const EXAMPLES: &str = "\
 Keys: up and down choose a path, p makes it the primary path of its association, r lets it rest
 (data goes there only while no other path is active) or ends that, q ends.
 In the table * marks the path that carries new data, p the primary path, b a path that rests.
-Rates are in bit/s, losses of payload, both of the last second.
+Rates are in bit/s, losses in % of payload, both of the last second.
 
 Examples:
   byway top

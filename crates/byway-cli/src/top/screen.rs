@@ -27,6 +27,10 @@ const SLICE: Duration = Duration::from_millis(100);
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
+/// What the keys do, and of what the losses are a share. With the number of lines that have no room it
+/// has 80 columns.
+const FOOT: &str = "q ends; up, down choose; p: primary; r: rest; loss: % of payload";
+
 /// How the terminal was, for whoever puts it back: the end, a second signal, a panic.
 static BEFORE: OnceLock<Termios> = OnceLock::new();
 /// Whether the terminal is ours.
@@ -172,14 +176,18 @@ struct View {
 
 impl View {
     fn look() -> Result<View, Failure> {
-        let mut view = View {
-            found: Found::now()?,
-            rates: Rates::default(),
+        Ok(View::of(Found::now()?))
+    }
+
+    fn of(found: Found) -> View {
+        let mut rates = Rates::default();
+        rates.update(&found, Instant::now());
+        View {
+            found,
+            rates,
             chosen: None,
             said: String::new(),
-        };
-        view.rates.update(&view.found, Instant::now());
-        Ok(view)
+        }
     }
 
     fn look_again(&mut self) -> Result<(), Failure> {
@@ -254,9 +262,7 @@ impl View {
             row(&line.painted(terminal, chosen));
         }
         let mut foot = match self.said.as_str() {
-            "" => {
-                "q ends; up, down: choose a path; p: make it the primary; r: let it rest".to_owned()
-            }
+            "" => FOOT.to_owned(),
             said => said.to_owned(),
         };
         let hidden = lines.len() - (to - from);
@@ -282,6 +288,53 @@ fn part(lines: &[Line], chosen: Option<&Key>, height: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::inspect::SCHEMA;
+    use serde_json::json;
+
+    /// What a process with so many paths is seen as, without colours.
+    fn shown_of(paths: usize, width: usize, height: usize) -> Vec<String> {
+        let path = |n| {
+            json!({
+                "path": n, "local": "10.0.0.1:9899", "remote": format!("10.0.{n}.2:40000"),
+                "state": "active", "trouble": null, "errors": 0, "primary": n == 0,
+                "in_use": n == 0, "srtt_s": 0.021, "rto_s": 1.0, "cwnd_bytes": 42_000,
+                "flight_bytes": 0, "pmtu_bytes": 1500, "bytes_sent": 0, "bytes_received": 0,
+                "data_bytes_sent": 0, "data_bytes_retransmitted": 0, "data_bytes_lost": 0,
+                "timeouts": 0, "failures": 0
+            })
+        };
+        let process = json!({
+            "schema": SCHEMA, "pid": 4242, "command": "recv", "version": "", "endpoint": null,
+            "associations": [{
+                "number": 0, "id": "0.1", "state": "ESTABLISHED", "bytes_queued": 0,
+                "bytes_acked": 0, "bytes_delivered": 0, "chunks_retransmitted": 0, "timeouts": 0,
+                "moves": 0, "suspicions": 0, "latest": null,
+                "paths": (0..paths).map(path).collect::<Vec<_>>()
+            }]
+        });
+        let found = Found::of(vec![serde_json::from_value(process).unwrap()]);
+        let view = View::of(found);
+        let frame = view.frame(width, height);
+        let plain = console::strip_ansi_codes(&frame);
+        plain.split("\r\n").map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_screen_of_80_columns_says_what_rates_and_losses_are() {
+        for (paths, hidden) in [(2, ""), (8, ""), (200, "180 more lines; ")] {
+            let shown = shown_of(paths, 80, 24);
+            assert!(shown.len() <= 24, "{shown:?}");
+            let fits = |line: &String| line.chars().count() <= 80;
+            assert!(shown.iter().all(fits), "{shown:?}");
+            assert!(shown[1].contains("rates: bit/s"), "{shown:?}");
+            assert_eq!(shown.last(), Some(&format!("{hidden}{FOOT}")));
+            assert!(FOOT.contains("loss: % of payload"));
+        }
+        // Where there is less room, what does not fit is marked.
+        let narrow = shown_of(2, 40, 24);
+        assert!(narrow.iter().all(|l| l.chars().count() <= 40), "{narrow:?}");
+        assert!(narrow.last().unwrap().ends_with('…'), "{narrow:?}");
+    }
 
     #[test]
     fn keys_do_what_the_help_says() {

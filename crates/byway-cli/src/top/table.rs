@@ -184,6 +184,9 @@ struct Columns {
     rest: [usize; 7],
 }
 
+/// Over the paths where rates have no room for their unit; the longest that fits.
+const HEADS_OF_PATHS: [&str; 3] = ["path to (rates: bit/s)", "path to (bit/s)", "path to"];
+
 const HEADS: [&str; 7] = ["state", "RTT", "cwnd", "flight", "out", "in", "loss"];
 
 impl Columns {
@@ -203,7 +206,11 @@ impl Columns {
     }
 
     fn head(&self) -> String {
-        let first = if self.wide { "path" } else { "path to" };
+        let fits = |head: &&str| head.len() <= self.path;
+        let first = match self.wide {
+            true => "path",
+            false => HEADS_OF_PATHS.into_iter().find(fits).unwrap_or("path to"),
+        };
         self.line("   ", first, &HEADS.map(str::to_owned))
     }
 
@@ -299,6 +306,27 @@ mod tests {
         assert_eq!(middle_out("[2001:db8::1]:9899", 18), "[2001:db8::1]:9899");
         assert_eq!(middle_out("[2001:db8::1]:9899", 12), "[2001…]:9899");
         assert_eq!(middle_out("abc", 0), "…");
+    }
+
+    #[test]
+    fn the_unit_of_rates_is_said_at_every_width() {
+        for (width, head) in [
+            (60, "path to"),
+            (75, "path to (bit/s)"),
+            (80, "path to (rates: bit/s)"),
+            (119, "path to (rates: bit/s)"),
+            (120, "path"),
+        ] {
+            let columns = Columns::of(width);
+            let text = columns.head();
+            let (first, _) = text.split_once(" state ").unwrap();
+            assert_eq!(first.trim(), head, "{width}");
+            if width >= 75 {
+                assert_eq!(text.chars().count(), width);
+            }
+        }
+        // There each rate has its own.
+        assert_eq!(show::rate(9_730_000.0), "9.73 Mbit/s");
     }
 
     #[test]
