@@ -49,6 +49,8 @@ class Path:
     """Whether it is the primary path."""
     in_use: bool
     """Whether new data goes there."""
+    backup: bool
+    """Whether it is a backup (`Association.set_backup`)."""
     srtt_s: float | None
     """Smoothed round-trip time, seconds; `None` before the first sample."""
     rto_s: float
@@ -61,10 +63,18 @@ class Path:
     """Bytes in flight."""
     pmtu: int
     """Largest packet, bytes, IP and UDP headers included."""
+    largest_pmtu: int
+    """The largest packet that is tried, bytes: `pmtu` of the settings, or the MTU of the interface."""
     error_count: int
     """Errors since the path last answered."""
+    trouble: str | None
+    """Why it is in doubt, for programs: the last sign that it may not work. `"t3_rtx"`, `"overdue"`,
+    `"heartbeat_lost"`, `"control_unanswered"`, `"unreachable"`, `"dead_for_data"` or `"detected"`;
+    `None` while it is active without an error."""
     timeouts: int
     """Expirations of T3-rtx."""
+    failures: int
+    """Times that it stopped being active: it became potentially failed or inactive."""
     dead_for_data: bool
     """Whether it answers heartbeats but acknowledges no data (`failure.dead_data`)."""
     packets_sent: int
@@ -77,6 +87,8 @@ class Path:
     """Payload bytes sent for the first time."""
     data_bytes_retransmitted: int
     """Payload bytes sent again."""
+    data_bytes_lost: int
+    """Payload bytes that counted as lost. Some arrive all the same."""
     probes_sent: int
     """Heartbeats sent for the estimate."""
     probe_bytes: int
@@ -165,6 +177,9 @@ class EndpointStats:
     """Datagrams that the kernel refused."""
     datagrams_overflowed: int
     """Datagrams dropped because too many waited for their socket."""
+    datagrams_handed_over: int
+    """Datagrams that came to a socket of another worker than the one that has their association, and
+    were handed over (`workers` of `bind`)."""
     malformed: int
     """Packets that are not well formed."""
     bad_checksums: int
@@ -361,6 +376,17 @@ class PrimaryChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class PartsGivenUp:
+    """The peer has given up a message of which parts were delivered (RFC 8260 section 2.3.1): no more
+    parts of it will come, and none has `last` set."""
+
+    stream: int
+    """Its stream."""
+    unordered: bool
+    """Whether it was sent unordered."""
+
+
+@dataclass(frozen=True, slots=True)
 class PeerError:
     """The peer reported an error (RFC 9260 section 11.2.6)."""
 
@@ -391,6 +417,7 @@ Event: TypeAlias = (
     | PathDeadForData
     | DataPathChanged
     | PrimaryChanged
+    | PartsGivenUp
     | PeerError
     | Other
 )

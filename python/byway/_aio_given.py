@@ -135,7 +135,19 @@ def settings_of(preset: str | None, settings: Settings | None) -> _native.Socket
 def whole_number(name: str, value: int, least: int, most: int) -> None:
     """Refuses a limit that makes no sense."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise SettingError(f"{name}: found {value!r}, expected a whole number, {least} to {most}")
+        message = f"{name}: found {value!r}, expected a whole number, {least} to {most}"
+        raise SettingError(message, [("settings", 0, name, message, "")])
+
+
+def local_ip(address: str) -> str:
+    """An address of this side, as `Endpoint.addresses` and `Path.local` write it or without its port."""
+    host, _ = _split(address)
+    try:
+        ip = ipaddress.ip_address(host)
+    except ValueError:
+        raise AddressError(f"{address}: is not an address; {_RIGHT}") from None
+    # The card of a link-local address is left out.
+    return str(ipaddress.IPv6Address(int(ip)) if isinstance(ip, ipaddress.IPv6Address) else ip)
 
 
 def udp_port(encapsulation: str) -> int:

@@ -44,6 +44,7 @@ from ._aio_facts import (
     Event,
     Lost,
     Other,
+    PartsGivenUp,
     Path,
     PathAdded,
     PathChanged,
@@ -65,6 +66,7 @@ from ._aio_facts import event as event_of
 from ._aio_given import (
     ENCAPSULATION_PORT,
     Settings,
+    local_ip,
     resolve,
     sctp_port,
     settings_of,
@@ -107,6 +109,7 @@ __all__ = [
     "Lost",
     "Message",
     "Other",
+    "PartsGivenUp",
     "Path",
     "PathAdded",
     "PathChanged",
@@ -139,6 +142,7 @@ async def bind(
     local: str | Iterable[str],
     *,
     encapsulation: str = "udp",
+    beside_kernel_sctp: bool = False,
     port: int = 0,
     preset: str | None = None,
     settings: Settings | None = None,
@@ -147,6 +151,7 @@ async def bind(
     max_associations: int = 65_536,
     max_associations_per_peer: int = 16_384,
     max_memory: int = 256 << 20,
+    workers: int = 1,
 ) -> Endpoint:
     """Binds an endpoint.
 
@@ -158,7 +163,8 @@ async def bind(
 
     `encapsulation` is what carries SCTP: `"udp"` (RFC 6951); `"none"`, which needs CAP_NET_RAW and a
     kernel without SCTP, and where no address has a port; or `"both"`, where port 0 of a peer's
-    address is without UDP.
+    address is without UDP. `beside_kernel_sctp` goes without UDP although the kernel's SCTP is
+    loaded: its ABORTs end the associations unless a filter keeps them back.
 
     `port` is the SCTP port; 0 means the number of the first UDP port, or without UDP one that is
     free. `preset` names the settings
@@ -168,8 +174,16 @@ async def bind(
     one peer's address sets up. `max_memory` (bytes) limits what all associations together keep;
     above it, the one that holds most is lost (`cause` "out of memory").
 
-    Raises `AddressError` when an address cannot be bound, `byway.SettingError` when a setting
-    cannot work.
+    `workers`, 1 to 64, share the associations: each has sockets of its own on the same addresses and
+    ports, and moves their packets by itself, so that several processors work. Python sees one
+    endpoint. The peer's SCTP port decides which worker has an association; so associations with
+    peers that all have one SCTP port are at one worker. Each has an equal share of the limits
+    above. Several need `encapsulation="udp"`. byway's threads start with the first endpoint of a
+    process: as many as there are processors, and no more than its workers or four, whichever is
+    more.
+
+    Raises `AddressError` when an address cannot be bound, `byway.SettingError` when a setting or
+    a number cannot work.
     """
     checked = settings_of(preset, settings)
     limits = {
@@ -180,16 +194,25 @@ async def bind(
     }
     for name, limit in limits.items():
         whole_number(name, limit, 1, 2**48)
+    # How many there may be says byway itself; this is what it cannot be asked.
+    is_count = isinstance(workers, int) and not isinstance(workers, bool)
+    if not (is_count and 0 <= workers < 2**32):
+        whole_number("workers", workers, 1, 64)
     addresses = await resolve(local, udp_port(encapsulation))
     hub = Hub.here()
     native = _native.Endpoint(
         hub.native,
         addresses,
         encapsulation,
+        beside_kernel_sctp,
         sctp_port(port, 0),
         checked,
         accept,
-        *limits.values(),
+        backlog,
+        max_associations,
+        max_associations_per_peer,
+        max_memory,
+        workers,
     )
     return Endpoint(hub, native, checked, preset, settings, udp_port(encapsulation))
 
@@ -200,14 +223,16 @@ async def connect(
     port: int,
     local: str | Iterable[str] | None = None,
     encapsulation: str = "udp",
+    beside_kernel_sctp: bool = False,
     preset: str | None = None,
     settings: Settings | None = None,
 ) -> Association:
     """Sets up an association from a new endpoint.
 
-    `remote` and `port` are as for `Endpoint.connect`, `encapsulation` as for `bind`. `local` has the local addresses, with any
-    free UDP port unless one is written. Without it, those are taken from which the kernel's
-    routes reach `remote`; name them to have more than one path on a host with several cards.
+    `remote` and `port` are as for `Endpoint.connect`, `encapsulation` and `beside_kernel_sctp` as for
+    `bind`. `local` has the local addresses, with any free UDP port unless one is written. Without it,
+    those are taken from which the kernel's routes reach `remote`; name them to have more than one
+    path on a host with several cards.
 
     A peer that does not answer is given up after minutes; use `asyncio.timeout` to wait less.
     Raises `ConnectFailed`, and what `bind` and `Endpoint.connect` raise.
@@ -224,7 +249,12 @@ async def connect(
     else:
         here = await resolve(local, 0)
     endpoint = await bind(
-        here, encapsulation=encapsulation, preset=preset, settings=settings, accept=False
+        here,
+        encapsulation=encapsulation,
+        beside_kernel_sctp=beside_kernel_sctp,
+        preset=preset,
+        settings=settings,
+        accept=False,
     )
     association = await endpoint.connect(there, port=port)
     association._only = endpoint
@@ -268,6 +298,12 @@ class Endpoint:
     def association_count(self) -> int:
         """Associations that have not ended, established or not."""
         return self._native.association_count()
+
+    @property
+    def memory(self) -> int:
+        """Bytes that all associations take: what peers can make this side keep, ended associations
+        included as long as they are referred to. `max_memory` of `bind` limits it."""
+        return self._native.memory()
 
     def stats(self) -> EndpointStats:
         """Counters."""
@@ -504,6 +540,22 @@ class Association:
         self._writers.add(writer)
         return StreamReader(self, lane), writer
 
+    @property
+    def interleaves(self) -> bool:
+        """Whether messages of different streams interleave: both sides offered it
+        (`streams.interleaving` of the settings; RFC 8260). Then `recv` without `stream` may give
+        parts of long messages of several streams in turn."""
+        return self._native.interleaves()
+
+    def set_stream_value(self, stream: int, value: int) -> None:
+        """Sets the value of an outbound stream for `streams.scheduler` of the settings: its priority
+        (0, the default, is the highest) or its weight (0 counts as 1); other schedulers ignore it
+        (RFC 8260 section 4.3.3). Up to 65535. It counts for messages that are sent from now on. Raises
+        `SendRefused` when there is no such stream."""
+        self._native.set_stream_value(
+            _number("stream", stream, 65_535), _number("value", value, 65_535)
+        )
+
     async def drained(self) -> None:
         """Waits until the peer has acknowledged all messages. Raises `AssociationLost`."""
         self._hub.check()
@@ -549,12 +601,54 @@ class Association:
 
     def set_primary(self, path: Path | int) -> None:
         """Makes a path the primary: new data goes there while it is active. Raises `SendRefused`
-        when there is no such path or it is unconfirmed."""
+        when there is no such path or it is unconfirmed. It is no backup any more."""
         self._native.set_primary(_path(path))
+
+    def set_backup(self, path: Path | int, backup: bool) -> None:
+        """Makes a path a backup, or ends that: a backup carries data, new or sent again, only while
+        no other path is active. It is monitored as before. SCTP has no such flag, so the peer does
+        not know of it and sends where it wants to; MPTCP's has the same sense (RFC 8684 section
+        3.3.8). A message with `path` goes there all the same. `Path.backup` tells it. Raises
+        `SendRefused` when there is no such path."""
+        self._native.set_backup(_path(path), backup)
+
+    def set_peer_primary(self, local: Path | str) -> None:
+        """Asks the peer to send to this address of this side while it can (RFC 5061 section 4.2.4):
+        one of `Endpoint.addresses`, with or without its port, or that of a path. The event
+        `AddressChanged` or `AddressChangeRefused` says what became of it. Raises `SendRefused` when
+        a side does not support changes of addresses or the address is not one of this side."""
+        self._native.set_peer_primary(local_ip(local.local if isinstance(local, Path) else local))
 
     def request_heartbeat(self, path: Path | int) -> None:
         """Sends a heartbeat on a path now. Raises `SendRefused` when there is no such path."""
         self._native.request_heartbeat(_path(path))
+
+    # --- hostile peers ---
+
+    def take_handshake(self) -> bool:
+        """Whether to answer a handshake of the peer, such as one of TLS, which costs a signature and a
+        key exchange before the peer has proved anything. Ask before the first answer. It counts: a
+        host gets 20 a second, and 256 after a pause; all hosts together get 200 a second, and beyond
+        that 100 for those that ask seldom. What is refused is counted (`handshakes_refused` in
+        `EndpointStats.refusals`); tell the peer so with `abort`."""
+        return self._native.take_handshake()
+
+    def give_handshake_back(self) -> None:
+        """The peer has proved who it is: its handshake does not count any more. Call it at most once
+        after each `take_handshake`."""
+        self._native.give_handshake_back()
+
+    def count_violation(self) -> None:
+        """The peer has broken the protocol that the application speaks. Say so before you `abort` the
+        association. It is charged to the host; see `bars_violator`."""
+        self._native.count_violation()
+
+    def bars_violator(self) -> bool:
+        """Whether to refuse this association, because its host has broken the protocol of the
+        application too often: 20 times a second, and 64 times after a pause. Ask when you have
+        accepted it. What is refused is counted (`violators_refused` in `EndpointStats.refusals`);
+        tell the peer so with `abort`."""
+        return self._native.bars_violator()
 
     # --- the end ---
 

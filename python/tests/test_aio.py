@@ -7,7 +7,6 @@ import contextlib
 import pickle
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import numpy as np
@@ -15,29 +14,7 @@ import pytest
 
 import byway
 from byway import aio
-
-Pair = tuple[aio.Association, aio.Association]
-
-
-@contextlib.asynccontextmanager
-async def pair(**settings: object) -> AsyncIterator[Pair]:
-    """Two associations over two paths."""
-    here = ["127.0.0.1:0", "127.0.0.2:0"]
-    async with (
-        await aio.bind(here, port=7, settings=settings) as server,
-        await aio.bind(here, settings=settings) as client,
-    ):
-        association = await client.connect(server.addresses, port=7)
-        yield association, await server.accept()
-
-
-def run(main: Callable[[], Awaitable[None]], debug: bool = True) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(30):
-            await main()
-
-    asyncio.run(limited(), debug=debug)
-
+from pairs import pair, run
 
 # --- messages ------------------------------------------------------------------------------------
 
@@ -488,7 +465,9 @@ def test_without_udp_messages_pass_and_errors_say_what_to_do() -> None:
                 await aio.bind("127.0.10.1", encapsulation="none", port=5001)
             with pytest.raises(byway.AddressError, match="leave the port out"):
                 await aio.connect("127.0.10.1:9899", port=5001, encapsulation="none")
-            async with await aio.connect("127.0.10.1", port=5001, encapsulation="none") as association:
+            async with await aio.connect(
+                "127.0.10.1", port=5001, encapsulation="none", beside_kernel_sctp=True
+            ) as association:
                 await association.send(b"hello")
                 accepted = await server.accept()
                 assert (await accepted.recv()).data == b"hello"

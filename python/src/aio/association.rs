@@ -10,6 +10,7 @@ use bytes::Bytes;
 use byway::{Association, Closed, PathId};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -211,6 +212,49 @@ impl PyAssociation {
     fn set_primary(&self, path: u8) -> PyResult<()> {
         let done = self.inner.get()?.set_primary(PathId(path));
         done.map_err(|e| errors::send(&e))
+    }
+
+    fn set_backup(&self, path: u8, backup: bool) -> PyResult<()> {
+        let done = self.inner.get()?.set_backup(PathId(path), backup);
+        done.map_err(|e| errors::send(&e))
+    }
+
+    /// Asks the peer to send to an address of this side, which `byway/aio.py` has read.
+    fn set_peer_primary(&self, local: &str) -> PyResult<()> {
+        let wrong = |_| errors::address(format!("\"{local}\" is not an address"), None);
+        let local: IpAddr = local.parse().map_err(wrong)?;
+        let done = self.inner.get()?.set_peer_primary(local);
+        done.map_err(|e| errors::send(&e))
+    }
+
+    /// Whether messages of different streams interleave.
+    fn interleaves(&self) -> PyResult<bool> {
+        Ok(self.inner.get()?.interleaves())
+    }
+
+    fn set_stream_value(&self, stream: u16, value: u16) -> PyResult<()> {
+        let done = self.inner.get()?.set_stream_value(stream, value);
+        done.map_err(|e| errors::send(&e))
+    }
+
+    /// Whether to answer a handshake of the peer.
+    fn take_handshake(&self) -> PyResult<bool> {
+        Ok(self.inner.get()?.take_handshake())
+    }
+
+    fn give_handshake_back(&self) -> PyResult<()> {
+        self.inner.get()?.give_handshake_back();
+        Ok(())
+    }
+
+    fn count_violation(&self) -> PyResult<()> {
+        self.inner.get()?.count_violation();
+        Ok(())
+    }
+
+    /// Whether to refuse it for the violations of its host.
+    fn bars_violator(&self) -> PyResult<bool> {
+        Ok(self.inner.get()?.bars_violator())
     }
 
     fn request_heartbeat(&self, path: u8) -> PyResult<()> {

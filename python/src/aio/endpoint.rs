@@ -37,8 +37,8 @@ fn addresses(texts: &[String]) -> PyResult<Vec<SocketAddr>> {
 impl PyEndpoint {
     /// Binds the sockets.
     #[new]
-    #[pyo3(signature = (reactor, local, encapsulation, port, settings, accept, backlog,
-                        max_associations, max_associations_per_peer, max_memory))]
+    #[pyo3(signature = (reactor, local, encapsulation, beside_kernel_sctp, port, settings, accept,
+                        backlog, max_associations, max_associations_per_peer, max_memory, workers))]
     #[expect(
         clippy::too_many_arguments,
         reason = "one for each parameter of `byway.aio.bind`, its only caller"
@@ -48,6 +48,7 @@ impl PyEndpoint {
         reactor: Py<Reactor>,
         local: Vec<String>,
         encapsulation: &str,
+        beside_kernel_sctp: bool,
         port: u16,
         settings: &SocketSettings,
         accept: bool,
@@ -55,6 +56,7 @@ impl PyEndpoint {
         max_associations: usize,
         max_associations_per_peer: usize,
         max_memory: usize,
+        workers: usize,
     ) -> PyResult<PyEndpoint> {
         let encapsulation = match encapsulation {
             "udp" => Encapsulation::Udp,
@@ -66,13 +68,15 @@ impl PyEndpoint {
         let mut options = EndpointOptions::new(addresses(&local)?)
             .encapsulation(encapsulation)
             .sctp_port(port)
-            .config(settings.config.clone());
+            .config(settings.config.clone())
+            .workers(workers);
+        options.beside_kernel_sctp = beside_kernel_sctp;
         options.accept = accept;
         options.backlog = backlog;
         options.max_associations = max_associations;
         options.max_associations_per_peer = max_associations_per_peer;
         options.max_memory = max_memory;
-        let _inside = process::runtime(py)?.enter();
+        let _inside = process::runtime_for(py, workers)?.enter();
         let endpoint = Arc::new(Endpoint::bind(options).map_err(errors::bind)?);
         reactor.get().keep_endpoint(&endpoint)?;
         Ok(PyEndpoint {
@@ -95,6 +99,11 @@ impl PyEndpoint {
     /// Associations that have not ended.
     fn association_count(&self) -> PyResult<usize> {
         Ok(self.inner.get()?.association_count())
+    }
+
+    /// Memory that all associations take, in bytes.
+    fn memory(&self) -> PyResult<usize> {
+        Ok(self.inner.get()?.memory())
     }
 
     /// Counters of the protocol outside associations, and of the sockets.

@@ -48,13 +48,26 @@ pub(super) fn settings(problems: &[(String, String)]) -> PyErr {
     SettingError::new_err((message, found))
 }
 
+/// An argument that cannot work. The words name it.
+fn argument(name: &'static str, message: String) -> PyErr {
+    let problem = ("settings", 0, name, message.clone(), "");
+    SettingError::new_err((message, vec![problem]))
+}
+
 pub(super) fn bind(error: BindError) -> PyErr {
     match error {
         BindError::Socket { ref source, .. } | BindError::Raw { ref source, .. } => {
             let number = source.raw_os_error();
             address(error.to_string(), number)
         }
-        BindError::UdpPort(_) | BindError::SctpPortInUse { .. } => address(error.to_string(), None),
+        BindError::Addresses(ref source) => address(error.to_string(), source.raw_os_error()),
+        BindError::UdpPort(_)
+        | BindError::SctpPortInUse { .. }
+        | BindError::KernelSctp
+        | BindError::NoAddress => address(error.to_string(), None),
+        BindError::Workers(_) | BindError::WorkersWithoutUdp(_) => {
+            argument("workers", error.to_string())
+        }
         // The list of local addresses.
         BindError::Config(e) if e.field.contains("local") => address(e.to_string(), None),
         BindError::Config(e) => setting(e.field, &e.value, &e.problem),

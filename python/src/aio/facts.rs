@@ -2,7 +2,7 @@
 //! `byway/aio.py`. Times are seconds.
 
 use super::errors::reason;
-use byway::{AssocStats, DriverStats, Event, PathId, PathState, PathStats};
+use byway::{AssocStats, DriverStats, Event, PathId, PathState, PathStats, PathTrouble};
 use byway_core::EndpointStats;
 use byway_core::api::PathEstimateStats;
 use pyo3::prelude::*;
@@ -29,15 +29,16 @@ macro_rules! dict {
 
 /// One path.
 pub(super) fn path<'py>(py: Python<'py>, path: &PathStats) -> PyResult<Bound<'py, PyDict>> {
-    let dict = fields!(py, path, primary in_use cwnd ssthresh flight error_count dead_for_data
-        pmtu packets_sent bytes_sent bytes_received data_bytes_sent data_bytes_retransmitted
-        timeouts probes_sent probe_bytes);
+    let dict = fields!(py, path, primary in_use backup cwnd ssthresh flight error_count
+        dead_for_data pmtu largest_pmtu packets_sent bytes_sent bytes_received data_bytes_sent
+        data_bytes_retransmitted data_bytes_lost timeouts failures probes_sent probe_bytes);
     dict.set_item("id", path.path.0)?;
     dict.set_item("local", path.local.to_string())?;
     dict.set_item("remote", path.remote.to_string())?;
     dict.set_item("state", path.state.name())?;
     dict.set_item("srtt_s", path.srtt.map(|d| d.as_secs_f64()))?;
     dict.set_item("rto_s", path.rto.as_secs_f64())?;
+    dict.set_item("trouble", path.trouble.map(PathTrouble::name))?;
     let estimate = path.estimate.map(|e| estimate(py, e)).transpose()?;
     dict.set_item("estimate", estimate)?;
     Ok(dict)
@@ -76,7 +77,7 @@ pub(super) fn endpoint<'py>(
         stale_cookies refused refused_of_peer refused_for_memory answers_withheld
         answers_dropped heartbeats_put_off data_shed shed);
     let sockets = fields!(py, driver, datagrams_received buffers_received datagrams_sent
-        batches_sent datagrams_refused datagrams_overflowed);
+        batches_sent datagrams_refused datagrams_overflowed datagrams_handed_over);
     dict.update(sockets.as_mapping())?;
     let refusals = PyDict::new(py);
     for (rule, count) in stats.refusals.iter() {
@@ -124,6 +125,10 @@ pub(super) fn event<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, 
         ),
         Event::PeerShutdown => ("PeerShutdown", dict!(py)),
         Event::ShutdownComplete => ("ShutdownComplete", dict!(py)),
+        Event::PartsGivenUp { stream, unordered } => (
+            "PartsGivenUp",
+            dict!(py, stream = stream, unordered = unordered),
+        ),
         Event::PeerError { cause } => ("PeerError", dict!(py, cause = cause)),
         other => return path_event(py, other),
     };

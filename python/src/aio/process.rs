@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
-/// Most threads that drive sockets.
+/// Most threads that drive sockets, unless the first endpoint has more workers.
 const THREADS: usize = 4;
 /// How long the end of the interpreter waits for ABORTs to be sent.
 const PATIENCE: Duration = Duration::from_millis(600);
@@ -31,14 +31,20 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// The runtime of this process. It lives as long as the process.
-pub(super) fn runtime(_py: Python<'_>) -> io::Result<&'static Runtime> {
+pub(super) fn runtime(py: Python<'_>) -> io::Result<&'static Runtime> {
+    runtime_for(py, 1)
+}
+
+/// The same. If it is not there yet, it gets a thread for each of so many workers, as far as
+/// there are processors.
+pub(super) fn runtime_for(_py: Python<'_>, workers: usize) -> io::Result<&'static Runtime> {
     let mut current = lock(&RUNTIME);
     if let Some(runtime) = *current {
         return Ok(runtime);
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = Builder::new_multi_thread()
-        .worker_threads(cores.min(THREADS))
+        .worker_threads(cores.min(THREADS.max(workers)))
         .thread_name("byway")
         .enable_io()
         .enable_time()
