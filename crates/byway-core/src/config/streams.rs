@@ -11,6 +11,8 @@ pub struct StreamsConfig {
     /// long message does not hold back those of other streams (false, in all presets). It is
     /// used if the peer offers it, too. The application must be able to read parts of
     /// messages of several streams in turn: so RFC 8260 section 2.2.1 asks that it says so.
+    /// Linux numbers fragments otherwise (interop/README.md): where its program offers this,
+    /// too, the first message in fragments ends the association.
     pub interleaving: bool,
     /// Which stream sends next (FirstCome). The user may set a value for a stream: its
     /// priority with `Priority`, its weight with `WeightedFair`. It needs nothing of the

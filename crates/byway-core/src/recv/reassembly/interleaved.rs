@@ -155,7 +155,8 @@ impl Interleaved {
         };
         let ahead = raw.wrapping_sub(front.end_seq as u32);
         if ahead >= HALF {
-            return Err(REPEATED);
+            // Linux 6.1 numbers the second fragment so.
+            return Err(if raw == 0 { NO_BEGIN } else { REPEATED });
         }
         Ok(front.end_seq + u64::from(ahead))
     }

@@ -98,8 +98,14 @@ fn ordered_messages_wait_for_their_turn_and_unordered_ones_do_not() {
 fn contradicting_fragments_are_refused() {
     // What has arrived of stream 1, what follows, and the reason.
     type Row<'a> = (&'a [Piece], Piece, &'a str);
-    let rows: [Row<'_>; 12] = [
+    let rows: [Row<'_>; 13] = [
         (&[], Piece(0, 0, "a", MIDDLE), "not marked"),
+        // The second fragment of Linux.
+        (
+            &[Piece(0, 0, "a", BEGIN)],
+            Piece(0, 0, "b", MIDDLE),
+            "not marked",
+        ),
         (
             &[Piece(0, 0, "a", BEGIN)],
             Piece(0, 0, "b", BEGIN),
