@@ -82,7 +82,7 @@ static struct lane lane_at(int n)
 }
 
 /* Bulk on stream 0, short messages on 40 streams, unordered ones, large ones. */
-static size_t message_length(uint16_t stream, int i)
+static size_t full_length(uint16_t stream, int i)
 {
 	switch (stream) {
 	case 0: return 16384;
@@ -90,6 +90,13 @@ static size_t message_length(uint16_t stream, int i)
 	case 42: return 250000 + (size_t)i;
 	default: return 1 + (stream * 37u + (unsigned)i * 1013u) % 3000;
 	}
+}
+
+static size_t message_length(const struct options *o, uint16_t stream, int i)
+{
+	size_t length = full_length(stream, i);
+
+	return length < (size_t)o->longest ? length : (size_t)o->longest;
 }
 
 /* The sums of a stream's messages. */
@@ -244,7 +251,7 @@ static int send_lanes(struct exchange *e, uint32_t run, uint8_t *message)
 	for (int i = 0; i < MAX_MESSAGES; i++) {
 		for (int n = 0; n < LANES; n++) {
 			struct lane l = lane_at(n);
-			size_t length = message_length(l.stream, i);
+			size_t length = message_length(e->o, l.stream, i);
 			if (i >= l.messages)
 				continue;
 			fill(message, length, &random);

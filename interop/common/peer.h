@@ -82,7 +82,8 @@ struct options {
 	long heartbeat;
 	long asconf; /* 0: no changes of addresses and no AUTH (usrsctp alone) */
 	long cmt_dac; /* 1: all paths at once, with delayed acknowledgements (usrsctp alone) */
-	long interleave; /* 1: offers I-DATA, RFC 8260 (usrsctp alone) */
+	long interleave; /* 1: offers I-DATA, RFC 8260 */
+	long longest; /* of an exchange: messages are cut to this many bytes */
 	long deadline; /* seconds */
 };
 
@@ -126,7 +127,7 @@ __attribute__((noreturn)) static void usage(const char *problem, const char *wor
 	        "         --rto-initial MS --rto-min MS --rto-max MS --pmr N --pf N\n"
 	        "         --heartbeat MS --cmt-dac 0|1 --asconf 0|1 --interleave 0|1 --deadline SECONDS\n"
 	        "         --at MS:add|rem|prefer|primary|raw:ADDRESS\n"
-	        "         --local-port P --run N --again N --auth-key SECRET\n",
+	        "         --local-port P --run N --again N --longest BYTES --auth-key SECRET\n",
 	        problem, word != NULL ? " " : "", word != NULL ? word : "");
 	exit(2);
 }
@@ -225,6 +226,7 @@ static struct options parse_options(int argc, char **argv)
 		.port = -1, .udp_port = 9899, .peer_udp_port = -1, .message = 16384, .buffer = 1 << 20,
 		.rto_initial = -1, .rto_min = -1, .rto_max = -1, .path_max_retrans = -1,
 		.pf_threshold = -1, .heartbeat = -1, .cmt_dac = -1, .asconf = -1, .deadline = 120, .run = 1,
+		.longest = 1 << 20,
 	};
 	struct { const char *name; long *value; } numbers[] = {
 		{ "--port", &o.port }, { "--udp-port", &o.udp_port }, { "--peer-udp-port", &o.peer_udp_port },
@@ -232,7 +234,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "--rto-min", &o.rto_min }, { "--rto-max", &o.rto_max }, { "--pmr", &o.path_max_retrans },
 		{ "--pf", &o.pf_threshold }, { "--heartbeat", &o.heartbeat }, { "--deadline", &o.deadline },
 		{ "--cmt-dac", &o.cmt_dac }, { "--interleave", &o.interleave }, { "--asconf", &o.asconf }, { "--run", &o.run }, { "--again", &o.again },
-		{ "--local-port", &o.local_port },
+		{ "--local-port", &o.local_port }, { "--longest", &o.longest },
 	};
 	const char *file_option = NULL;
 	const int verbs = sizeof(verb_names) / sizeof(verb_names[0]);

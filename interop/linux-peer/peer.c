@@ -190,6 +190,16 @@ static void demand_auth(int s, const char *secret)
 	SET(s, SCTP_AUTH_ACTIVE_KEY, active);
 }
 
+/* I-DATA is offered (RFC 8260 section 4.3.1). EPERM: net.sctp.intl_enable is 0. */
+static void offer_interleaving(int s)
+{
+	int all_streams = 2;
+	struct sctp_assoc_value on = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = 1 };
+
+	SET(s, SCTP_FRAGMENT_INTERLEAVE, all_streams);
+	SET(s, SCTP_INTERLEAVING_SUPPORTED, on);
+}
+
 static int open_socket(const struct options *o)
 {
 	struct sctp_initmsg init = { .sinit_num_ostreams = CONTROL + 1 };
@@ -213,6 +223,8 @@ static int open_socket(const struct options *o)
 		fail("SO_LINGER");
 	if (o->auth_key != NULL)
 		demand_auth(s, o->auth_key);
+	if (o->interleave > 0)
+		offer_interleaving(s);
 	SET(s, SCTP_EVENTS, events);
 	SET(s, SCTP_NODELAY, one);
 	set_times(s, o);

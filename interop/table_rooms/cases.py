@@ -14,6 +14,11 @@ from .packets import ABORT, AUTH, DATA, I_DATA, INIT, INIT_ACK, SHUTDOWN_COMPLET
 from .peers import BYWAY, PEER, Byway, Pion, Program
 
 STREAMS = 43
+# Its messages each way, with the last one, and the stream of the four large ones (interop/common/exchange.h). A message of
+# WHOLE bytes fits a chunk on each path.
+MESSAGES, LARGE, WHOLE = 805, 42, 1000
+# So many of them must have left before the end of a large one that was handed over earlier.
+OVERTAKEN = 100
 # What must have crossed each way before something happens, and on the other path before a cut ends; of 4.9 MB.
 BEGUN, MOVED = 400_000, 200_000
 # Seconds of a round trip on these paths whose queues are full both ways: they hold 100 ms each (lab.py).
@@ -674,19 +679,112 @@ def mixed(case: Case) -> None:
     case.details += f", path 2: {counts[2, False]} packets without UDP, {counts[2, True]} in it"
 
 
+# --- messages interleave (RFC 8260) -------------------------------------------------------------------------------
+
+
 def interleaves(case: Case) -> None:
-    """Messages of different streams interleave (RFC 8260): both sides send I-DATA, and no DATA."""
+    """Both sides send I-DATA in place of DATA, and large messages do not hold up those of other streams."""
     case.byway_more += ["--interleave", "yes"]
+    if case.cell.peer == "linux":
+        interleaves_with_linux(case)
+        return
     case.peer_more += ["--interleave", "1"]
     case.run(lambda c: c.begun())
-    counts = []
+    case.details = only_i_data(case, fragments=True)
+
+
+def interleaves_with_linux(case: Case) -> None:
+    """Linux numbers the second fragment of a message 0, and not 1 (`sctp_chunk_assign_mid`), so only messages of one chunk
+    have a way. Over IPv4, before: the kernel does not offer I-DATA, and all is DATA; and with fragments byway ends the
+    association."""
+    lab, whole, before = case.lab, ["--longest", str(WHOLE)], ""
+    if case.cell.family == 4:
+        before = f"; not offered: {not_offered(before_it(case, 'off', whole, whole))}"
+    lab.guest.interleaves(lab, True)
+    try:
+        if case.cell.family == 4:
+            before += f"; fragments: {cannot_be_put_together(before_it(case, 'fragments', [], ['--interleave', '1']))}"
+        case.byway_more += whole
+        case.peer_more += [*whole, "--interleave", "1"]
+        case.run(lambda c: None)
+    finally:
+        lab.guest.interleaves(lab, False)
+    case.details = only_i_data(case, fragments=False) + before
+
+
+def before_it(case: Case, name: str, byway_more: list[str], peer_more: list[str]) -> Case:
+    """Another exchange of the same two, in a folder of its own."""
+    before = Case(case.lab, case.cell, Byway(case.lab), type(case.peer)(case.lab), case.folder / name)
+    before.folder.mkdir()
+    before.byway_more, before.peer_more = [*case.byway_more, *byway_more], peer_more
+    return before
+
+
+def not_offered(case: Case) -> str:
+    case.run(lambda c: None)
+    seen = packets.count(case.packets, DATA), packets.count(case.packets, I_DATA)
+    if seen[0] < 2 * MESSAGES or seen[1]:
+        raise Failed(f"the kernel does not offer I-DATA, and there are {seen[0]} DATA and {seen[1]} I-DATA chunks")
+    return f"{seen[0]} DATA chunks"
+
+
+def only_i_data(case: Case, fragments: bool) -> str:
+    """The exchange had I-DATA both ways, and no DATA."""
+    said = []
     for name, who in (("byway", BYWAY), ("the peer", PEER)):
-        own = packets.of(case.packets, case.side(who))
-        wrong, right = packets.count(own, DATA), packets.count(own, I_DATA)
-        if wrong or right < 1000:
-            raise Failed(f"{name} sent {wrong} DATA chunks and {right} I-DATA chunks")
-        counts.append(f"{right} of {name}")
-    case.details = f"I-DATA chunks: {', '.join(counts)}"
+        all_pieces = packets.pieces(case.folder / "capture.pcapng", case.side(who))
+        said.append(interleaved(name, packets.of(case.packets, case.side(who)), all_pieces, fragments))
+    return "; ".join(said)
+
+
+def interleaved(name: str, own: list[Packet], all_pieces: list[packets.Piece], fragments: bool) -> str:
+    """Of one side. With fragments: they are numbered from 0, and messages of other streams have overtaken large ones."""
+    wrong, right = packets.count(own, DATA), packets.count(own, I_DATA)
+    if wrong or right < MESSAGES:
+        raise Failed(f"{name} sent {wrong} DATA chunks and {right} I-DATA chunks")
+    if not fragments:
+        whole = sum(p.begin and p.end for p in all_pieces)
+        if len(all_pieces) != MESSAGES or whole != MESSAGES:
+            raise Failed(f"{name} sent {len(all_pieces)} pieces, {whole} of them whole messages, not {MESSAGES}")
+        return f"{right} I-DATA chunks of {name}"
+    if bad := packets.misnumbered(all_pieces):
+        raise Failed(f"{name}: {len(bad)} fragments are misnumbered, first: {bad[0]}")
+    before = packets.overtaken(all_pieces, LARGE)
+    if before < OVERTAKEN:
+        raise Failed(f"{name}: {before} messages left before a large one that was there first, not {OVERTAKEN}")
+    return f"{right} I-DATA chunks of {name}, {before} messages before a large one that was there first"
+
+
+def cannot_be_put_together(case: Case) -> str:
+    """The second fragment of Linux has the number 0: byway ends the association. When that is no longer so, the cells of Linux
+    can have fragments as those of usrsctp have."""
+    case.server = case.accept()
+    capture = case.lab.capture(case.folder / "capture.pcapng")
+    case.client = case.connect()
+    byway = case.of(BYWAY)
+    await_true(lambda: not byway.running(), 5 + late(case), "byway takes the fragments of Linux")
+    case.lab.end_capture(capture)
+    case.of(PEER).stop()
+    seen = packets.read(case.folder / "capture.pcapng", case.cell.udp, case.side(BYWAY) + case.side(PEER))
+    if byway.popen.returncode == 0 or ABORT not in [c for p in packets.of(seen, case.side(BYWAY)) for c in p.chunks]:
+        raise Failed(f"status {byway.popen.returncode}, and no ABORT of byway: {byway.tail()}")
+    if count := packets.count(seen, DATA):
+        raise Failed(f"{count} DATA chunks")
+    all_pieces = packets.pieces(case.folder / "capture.pcapng", case.side(PEER))
+    if not numbered_as_linux_does(all_pieces):
+        raise Failed(f"byway ended the association, and Linux numbers as RFC 8260 has it: {byway.tail()}")
+    if bad := packets.misnumbered(packets.pieces(case.folder / "capture.pcapng", case.side(BYWAY))):
+        raise Failed(f"byway: {len(bad)} fragments are misnumbered, first: {bad[0]}")
+    return "the second one of Linux has the number 0, and byway ends the association"
+
+
+def numbered_as_linux_does(all_pieces: list[packets.Piece]) -> bool:
+    """Whether all second fragments of messages have the number 0."""
+    second = {}
+    for one, two in zip(all_pieces, all_pieces[1:]):
+        if one.begin and not one.end and one.message == two.message:
+            second[one.message] = two.fsn
+    return bool(second) and set(second.values()) == {0}
 
 
 # In the order of the table's columns.

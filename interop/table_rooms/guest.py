@@ -85,6 +85,10 @@ class Guest:
         """Whether the kernel offers changes of addresses (RFC 5061)."""
         self.run(f"nsenter --net=/run/netns/c{lab.number} sysctl -qw net.sctp.addip_enable={int(yes)}")
 
+    def interleaves(self, lab: Lab, yes: bool) -> None:
+        """Whether a program may have the kernel offer I-DATA (RFC 8260)."""
+        self.run(f"nsenter --net=/run/netns/c{lab.number} sysctl -qw net.sctp.intl_enable={int(yes)}")
+
     def forget(self, lab: Lab) -> None:
         self.run(f"ip netns del c{lab.number}", check=False)
 

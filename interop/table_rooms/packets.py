@@ -146,6 +146,88 @@ def not_taken(capture: Path, receiver: list[str], sender: list[str]) -> str | No
     return None if sack[1] > 0 else "a last SACK with an a_rwnd of 0"
 
 
+# --- messages that interleave (RFC 8260)
+
+
+@dataclass
+class Piece:
+    """An I-DATA chunk, when it was sent for the first time."""
+
+    tsn: int
+    stream: int
+    unordered: bool
+    mid: int
+    begin: bool
+    end: bool
+    # Its number in its message, which the first one has not: its PPID is there.
+    fsn: int | None
+
+    @property
+    def message(self) -> tuple[int, bool, int]:
+        return self.stream, self.unordered, self.mid
+
+
+def pieces(capture: Path, sources: list[str]) -> list[Piece]:
+    """The I-DATA chunks of these addresses in the order of their TSNs, each once."""
+    words = [*tshark(capture), "-o", "sctp.relative_tsns:FALSE", "-Y", f"sctp.chunk_type == {I_DATA}"]
+    words += ["-T", "fields", "-E", "separator=|"]
+    names = "tsn_raw sid u_bit mid b_bit e_bit fsn".split()
+    for field in ("ip.src", "ipv6.src", *(f"sctp.data_{n}" for n in names)):
+        words += ["-e", field]
+    found: dict[int, Piece] = {}
+    first = None
+    for line in subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines():
+        src, src6, *columns = line.split("|")
+        if (src or src6) not in sources:
+            continue
+        lists = [c.split(",") if c else [] for c in columns]
+        fsns = iter(lists.pop())
+        if len({len(one) for one in lists}) != 1:
+            raise Failed(f"I-DATA chunks with unlike fields: {line}")
+        for tsn, stream, unordered, mid, begin, end in zip(*lists):
+            # Serial numbers (RFC 1982), from half of them before the first one.
+            first = int(tsn) if first is None else first
+            begins = is_set(begin)
+            fsn = None if begins else int(next(fsns), 0)
+            place = (int(tsn) - first + 2**31) % 2**32
+            found.setdefault(place, Piece(int(tsn), int(stream, 0), is_set(unordered), int(mid, 0), begins, is_set(end), fsn))
+    return [found[place] for place in sorted(found)]
+
+
+def is_set(bit: str) -> bool:
+    return bit in ("1", "True")
+
+
+def misnumbered(all_pieces: list[Piece]) -> list[Piece]:
+    """Those that are not numbered from 0 on within their message, the first one by itself (RFC 8260 section 2.1). The pieces of
+    a message come in the order of their TSNs."""
+    numbers: dict[tuple[int, bool, int], int] = {}
+    wrong = []
+    for piece in all_pieces:
+        number = 0 if piece.begin else numbers.get(piece.message, 0) + 1
+        numbers[piece.message] = number
+        if not piece.begin and piece.fsn != number:
+            wrong.append(piece)
+    return wrong
+
+
+def overtaken(all_pieces: list[Piece], large: int) -> int:
+    """How many ordered messages left whole before the end of a message of the stream `large` that their program had handed
+    over before. A program hands over a message of each stream in turn (interop/common/exchange.h), so the later one has a
+    higher number in its stream."""
+    done: list[Piece] = []
+    count = 0
+    for piece in all_pieces:
+        if piece.unordered or not piece.end:
+            continue
+        if piece.stream != large:
+            done.append(piece)
+            continue
+        count += sum(p.mid > piece.mid for p in done)
+        done = [p for p in done if p.mid <= piece.mid]
+    return count
+
+
 # Parameters of an ASCONF (RFC 5061 section 4.2), and addresses within them.
 ADD_IP, DELETE_IP, IPV4, IPV6 = 0xC001, 0xC002, 5, 6
 

@@ -44,6 +44,7 @@ const USAGE: &str = "usage: exchange connect --to IP:PORT[,...] OPTIONS | exchan
   --auth-key SECRET   a shared key with identifier 1
   --plain yes   no Supported Address Types in the INIT
   --interleave yes   offers I-DATA; streams share the paths fairly (RFC 8260)
+  --longest BYTES   messages are cut to this length
   --hold FILE   the last messages wait until there is such a file
   --limit SECONDS   (60)";
 
@@ -113,6 +114,7 @@ struct Options {
     again: u32,
     at_once: usize,
     prefer: Option<IpAddr>,
+    longest: usize,
     hold: Option<PathBuf>,
     limit: Duration,
 }
@@ -139,6 +141,7 @@ impl Options {
             again: 0,
             at_once: 1,
             prefer: None,
+            longest: usize::MAX,
             hold: None,
             limit: Duration::from_secs(60),
         };
@@ -176,6 +179,7 @@ impl Options {
             "--auth-key" => {
                 self.endpoint.config.auth.keys = vec![SharedKey::new(1, value.as_bytes())];
             }
+            "--longest" => self.longest = value.parse()?,
             "--hold" => self.hold = Some(value.into()),
             "--limit" => self.limit = Duration::from_secs(value.parse()?),
             "--wildcard" => {
@@ -356,7 +360,7 @@ async fn send_all(
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         for (lane, sum) in lanes.iter().zip(&mut sums).filter(|(l, _)| i < l.messages) {
-            let mut payload = vec![0; (lane.size)(lane.stream, i)];
+            let mut payload = vec![0; (lane.size)(lane.stream, i).min(options.longest)];
             for byte in &mut payload {
                 // xorshift64
                 random ^= random << 13;
