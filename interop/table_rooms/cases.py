@@ -19,6 +19,8 @@ STREAMS = 43
 MESSAGES, LARGE, WHOLE = 805, 42, 1000
 # So many of them must have left before the end of a large one that was handed over earlier.
 OVERTAKEN = 100
+# What byway says to a peer whose second fragment has the number 0.
+REASON = b"the fragment with FSN 0 is not marked as the first one"
 # What must have crossed each way before something happens, and on the other path before a cut ends; of 4.9 MB.
 BEGUN, MOVED = 400_000, 200_000
 # Seconds of a round trip on these paths whose queues are full both ways: they hold 100 ms each (lab.py).
@@ -768,6 +770,8 @@ def cannot_be_put_together(case: Case) -> str:
     seen = packets.read(case.folder / "capture.pcapng", case.cell.udp, case.side(BYWAY) + case.side(PEER))
     if byway.popen.returncode == 0 or ABORT not in [c for p in packets.of(seen, case.side(BYWAY)) for c in p.chunks]:
         raise Failed(f"status {byway.popen.returncode}, and no ABORT of byway: {byway.tail()}")
+    if REASON not in (case.folder / "capture.pcapng").read_bytes():
+        raise Failed(f"the ABORT of byway does not say '{REASON.decode()}'")
     if count := packets.count(seen, DATA):
         raise Failed(f"{count} DATA chunks")
     all_pieces = packets.pieces(case.folder / "capture.pcapng", case.side(PEER))
