@@ -6,7 +6,8 @@
 //! "Protocol Unreachable" is to count as an ABORT (ICMP8). But Linux sends it also for a program
 //! with raw sockets whose receive buffer is full (`raw_v4_input`, `ipv6_raw_deliver`), in the
 //! middle of a transfer. So it ends an established association only when it is said again after
-//! RTO.Initial and nothing was heard from the peer in between.
+//! RTO.Initial and nothing was heard from the peer in between. It must be about an address that is
+//! confirmed; the same counts for "Port Unreachable".
 
 use super::{Association, Control, Ctx};
 use crate::api::{IcmpMessage, LossReason};
@@ -74,13 +75,17 @@ impl Association {
             IcmpMessage::ProtocolUnreachable if quoted.tag == 0 => {
                 self.on_init_refused(ctx, path, LossReason::ProtocolUnreachable);
             }
+            IcmpMessage::PortUnreachable if quoted.tag == 0 => {
+                self.on_init_refused(ctx, path, LossReason::PortUnreachable);
+            }
+            // The address may not be the peer's, and its UDP port is taken to be that of another
+            // (RFC 6951 section 5.1): that nothing is there says nothing of the peer.
+            IcmpMessage::ProtocolUnreachable | IcmpMessage::PortUnreachable
+                if !self.paths.get(path).is_confirmed() => {}
             IcmpMessage::ProtocolUnreachable => {
                 if self.has_lost_its_stack(ctx.now) {
                     self.lose(ctx, LossReason::ProtocolUnreachable);
                 }
-            }
-            IcmpMessage::PortUnreachable if quoted.tag == 0 => {
-                self.on_init_refused(ctx, path, LossReason::PortUnreachable);
             }
             IcmpMessage::PortUnreachable => {
                 if self.has_lost_its_stack(ctx.now) {

@@ -53,6 +53,33 @@ fn protocol_unreachable_ends_an_association_whose_peer_is_silent() {
     assert_eq!(p.state(Z), "ESTABLISHED");
 }
 
+// An address whose UDP port is another than that of the first, as behind a translator, was probed at
+// a port where nothing is: that ended the association after a second without data.
+#[test]
+fn what_is_said_of_an_unconfirmed_address_ends_nothing() {
+    for message in [
+        IcmpMessage::PortUnreachable,
+        IcmpMessage::ProtocolUnreachable,
+    ] {
+        for (about, state) in [(1, "ESTABLISHED"), (0, "CLOSED")] {
+            let mut p = Pair::new(2, &plain());
+            p.cut(&[1]);
+            // The peer lists the other address.
+            p.connect_to(A, &[address(0, Z)], &plain());
+            p.run(500);
+            p.send_many(A, 1000, 1);
+            p.run(500);
+            assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
+            let quoted = last(&p, "DATA", 8);
+            for _ in 0..2 {
+                tell(&mut p, about, &quoted, message);
+                p.run(1000);
+            }
+            assert_eq!(p.state(A), state, "{message:?} about {about}");
+        }
+    }
+}
+
 // Linux sends it when the receive buffer of a raw socket is full.
 #[test]
 fn protocol_unreachable_of_a_peer_that_is_heard_ends_nothing() {
