@@ -446,15 +446,17 @@ def wildcard(family: int) -> str:
     return "::" if family == 6 else "0.0.0.0"
 
 
-def byway_moves(case: Case) -> None:
+def byway_moves(case: Case, translated: bool = False) -> None:
     """A laptop: a new network comes to byway's host, and then the old one goes. byway follows its host."""
     lab = case.lab
+    if translated:
+        lab.translate()
     lab.own_address(BYWAY, 2, "del")
     case.byway_own = [wildcard(case.cell.family)]
     case.byway_seen = [lab.address(BYWAY, 1)]
     if case.cell.peer == "usrsctp":
         # What is in flight to an address that is deleted is not sent again: let nothing be.
-        case.byway_more += ["--prefer", lab.address(BYWAY, 2)]
+        case.byway_more += ["--prefer", lab.inside(2) if translated else lab.address(BYWAY, 2)]
 
     def middle(case: Case) -> None:
         case.begun()
@@ -470,10 +472,10 @@ def byway_moves(case: Case) -> None:
 
 
 def byway_moves_unnamed(case: Case) -> None:
-    """The same, and byway names none of its addresses, as behind a translator: an addition and a deletion have the wildcard,
-    and the peer takes the source of the packet (RFC 5061 sections 4.2.1, 4.2.2)."""
+    """The same, and byway names none of its addresses: an addition and a deletion have the wildcard, and the peer takes the
+    source of the packet (RFC 5061 sections 4.2.1, 4.2.2). Where byway connects in UDP, from one translator to another."""
     case.byway_more += ["--wildcard", "always"]
-    byway_moves(case)
+    byway_moves(case, case.cell.udp and case.cell.client)
     named = packets.wildcards(case.folder / "capture.pcapng", case.side(BYWAY))
     if not named.added or not named.deleted:
         raise Failed(f"byway: {named}; one of each is wanted")
@@ -524,17 +526,45 @@ def translated(case: Case) -> None:
 
 def two_uplinks(case: Case) -> None:
     """Two uplinks, each behind a translator. The peer knows the source of the second one by no list, and says so
-    by an ABORT with the T bit (RFC 9260 section 8.4); that is no end of the association."""
+    by an ABORT with the T bit (RFC 9260 section 8.4); that is no end of the association. Then byway tells it of the source
+    (RFC 5061 section 4.2.1), and sends no DATA from there before the answer. The first uplink dies, and the second one carries
+    the rest."""
     lab = case.lab
     lab.translate()
     case.byway_own = [lab.inside(p) for p in (1, 2)]
-    case.run(lambda case: case.begun(), hold=True)
+
+    def middle(case: Case) -> None:
+        case.begun()
+        time.sleep(2)
+        path = case.in_use("tx")
+        at = case.lab.crossed()
+        case.lab.card(BYWAY, path, False)
+        case.await_bytes(
+            lambda n: all(n[3 - path, way] > at[3 - path, way] - case.before[3 - path, way] + MOVED for way in ("rx", "tx")),
+            f"path {3 - path} did not take over",
+        )
+
+    case.run(middle, hold=True)
     set_up_once(case)
-    strangers = [p for p in packets.of(case.packets, case.side(PEER)) if packets.ABORT_OF_STRANGER in p.chunks]
-    if not strangers:
+    case.details = told_of_source(case.packets, case.side(BYWAY), case.side(PEER))
+
+
+def told_of_source(seen: list[Packet], byway: list[str], peer: list[str]) -> str:
+    """The peer denied a source of byway, and was told of it then. Between, byway sent no DATA from there."""
+    denials = [p for p in packets.of(seen, peer) if packets.ABORT_OF_STRANGER in p.chunks]
+    if not denials:
         raise Failed("the peer sent no ABORT with the T bit, so nothing is shown")
-    used = sorted({p.path for p in packets.data_of(case.packets, case.side(BYWAY))})
-    case.details = f"{len(strangers)} ABORTs with the T bit, DATA of byway on {used}"
+    source, denied = denials[0].destination, denials[0].time
+    answers = [p.time for p in packets.of(seen, peer) if packets.ASCONF_ACK in p.chunks and p.destination == source]
+    if not answers:
+        raise Failed(f"{len(denials)} ABORTs with the T bit, and no ASCONF-ACK to {source}")
+    data = [p.time for p in packets.data_of(seen, byway) if p.source == source]
+    # What was on its way when the ABORT came.
+    if early := [t for t in data if denied + ROUND_TRIP < t < answers[0]]:
+        raise Failed(f"{len(early)} packets with DATA from {source}, which the peer had denied and not been told of")
+    if not data:
+        raise Failed(f"no DATA from {source}")
+    return f"{len(denials)} ABORTs with the T bit, the peer knew {source} {answers[0] - denied:.2f} s later, then {len(data)} packets with DATA from there"
 
 
 def late(case: Case) -> float:

@@ -260,10 +260,20 @@ class Lab:
     def own_address(self, side: int, path: int, verb: str) -> None:
         """An address of a host comes (add) or goes (del)."""
         length = 64 if self.family == 6 else 24
-        words = ["addr", verb, f"{self.address(side, path)}/{length}", "dev", f"path{path}"]
+        translated = side == 1 and self.home != self.a
+        address = self.inside(path) if translated else self.address(side, path)
+        words = ["addr", verb, f"{address}/{length}", "dev", f"path{path}"]
         if self.family == 6 and verb == "add":
             words.append("nodad")
-        self.ip(side, *words)
+        if not translated:
+            self.ip(side, *words)
+            return
+        run("ip", "-n", self.home, *words)
+        if verb == "add":
+            batch(self.home, self.route_out(path, self.family)) # it went with the address
+        elif self.family == 6:
+            # Unlike in IPv4, a route stays whose gateway no address of the card can reach.
+            run("ip", "-n", self.home, "-6", "route", "flush", "dev", f"path{path}", check=False)
 
     def rule(self, name: str, holds: bool) -> None:
         """Whether a rule of RULES holds for both cards of byway's host."""

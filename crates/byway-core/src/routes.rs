@@ -30,6 +30,13 @@ pub trait Routes: Send {
         None
     }
 
+    /// Whether packets from `local` leave to `remote` by the card that has `local`. An address that the peer is to take
+    /// from the source of a packet is told of by such a packet only. Default: true.
+    fn leads_by_own_card(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
+        let _ = (local, remote);
+        true
+    }
+
     /// The routes of this host have changed: what is remembered of them is old. Default: nothing
     /// is remembered.
     fn changed(&mut self) {}

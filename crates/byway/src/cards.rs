@@ -125,6 +125,11 @@ impl Cards {
         way.is_some() && way == own
     }
 
+    /// Whether the kernel answers questions about routes.
+    pub(crate) fn are_known(&self) -> bool {
+        self.netlink.is_some()
+    }
+
     /// Knows nothing.
     pub(crate) fn unknown() -> Cards {
         Cards {

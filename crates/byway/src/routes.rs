@@ -95,6 +95,12 @@ impl Routes for KernelRoutes {
         self.cards.leads(local, remote, &self.before)
     }
 
+    fn leads_by_own_card(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
+        remote.is_loopback()
+            || !self.cards.are_known()
+            || self.cards.leads_by_own_card(local.ip(), remote)
+    }
+
     fn changed(&mut self) {
         self.before = std::mem::replace(&mut self.cards, Cards::list());
         self.answers.clear();

@@ -55,7 +55,7 @@ impl Association {
     /// Whether the address of this path is perhaps not the peer's. Where all addresses of this
     /// side changed, the ones of the peer are what they were.
     fn is_unproven(&self, path: PathId) -> bool {
-        !(self.is_confirmed(path) || self.optional.stalled)
+        !(self.paths.get(path).is_of_peer() || self.optional.stalled)
     }
 
     /// Whether a heartbeat to this path may leave.

@@ -285,6 +285,7 @@ impl Association {
                     Rule::Misplaced,
                     "ABORT to a source that the peer does not know",
                 );
+                self.on_unknown_source(ctx, inbound);
                 return Ok(false);
             }
             Chunk::Abort(a) => {
@@ -319,7 +320,9 @@ impl Association {
             Chunk::Asconf(a) if self.optional.asconf.is_some() => {
                 self.on_asconf(ctx, inbound, &a, gathered);
             }
-            Chunk::AsconfAck(a) if self.optional.asconf.is_some() => self.on_asconf_ack(ctx, &a),
+            Chunk::AsconfAck(a) if self.optional.asconf.is_some() => {
+                self.on_asconf_ack(ctx, inbound, &a);
+            }
             Chunk::IForwardTsn(f) if self.knows_interleaving() => {
                 return Ok(self.on_i_forward_tsn(ctx, &f, gathered));
             }

@@ -408,7 +408,7 @@ impl Association {
     /// then none of the paths has answered.
     pub(super) fn never_answered(&self, path: PathId) -> bool {
         let p = self.paths.get(path);
-        let silent = !p.is_confirmed() && p.errors.count() >= MOST_UNANSWERED;
+        let silent = !p.is_of_peer() && p.errors.count() >= MOST_UNANSWERED;
         silent && p.state() == PathState::Inactive && !self.optional.stalled
     }
 

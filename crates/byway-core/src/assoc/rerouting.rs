@@ -26,6 +26,8 @@ impl Association {
                 self.learn_mtu_again(ctx, path);
             }
         }
+        // An address may have got a way of its own.
+        self.send_asconf(ctx);
         self.new_burst();
     }
 

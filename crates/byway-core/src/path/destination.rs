@@ -25,6 +25,8 @@ pub(crate) struct Path {
     pub(super) confirmed: bool,
     /// Whether it carries data only while no other path is active, as the user wants it.
     pub(super) backup: bool,
+    /// Whether it is not confirmed because the peer does not know the source of its packets: its address is the peer's.
+    pub(super) unknown_source: bool,
     /// Whether the association was set up between these two addresses.
     pub(super) set_up_here: bool,
     pub(crate) mtu: PathMtu,
@@ -94,6 +96,7 @@ impl Path {
             },
             confirmed,
             backup: false,
+            unknown_source: false,
             set_up_here: false,
             mtu,
             rtt: RttEstimator::new(&cfg.rto, now),
@@ -199,6 +202,11 @@ impl Path {
     #[inline]
     pub(crate) fn is_confirmed(&self) -> bool {
         self.confirmed
+    }
+
+    /// Whether the address is the peer's, though the peer may not know the source of what leaves to it.
+    pub(crate) fn is_of_peer(&self) -> bool {
+        self.confirmed || self.unknown_source
     }
 
     pub(super) fn move_port(&mut self, port: u16) {

@@ -307,8 +307,16 @@ impl PathTable {
 
     /// The address has proved that it is the peer's, or is trusted.
     pub(crate) fn confirm(&mut self, id: PathId) {
-        self.get_mut(id).confirmed = true;
+        let p = self.get_mut(id);
+        (p.confirmed, p.unknown_source) = (true, false);
         self.measure();
+    }
+
+    /// The peer does not know the source of what leaves there: it takes no data before it has answered.
+    pub(crate) fn doubt_source(&mut self, id: PathId) {
+        let p = self.get_mut(id);
+        p.unknown_source |= p.confirmed;
+        self.doubt(id);
     }
 
     /// The address must prove again that it is the peer's.

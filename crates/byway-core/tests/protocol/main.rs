@@ -40,4 +40,5 @@ mod setup;
 mod teardown;
 mod timestamps;
 mod undelivered;
+mod unknown_source;
 mod windows;

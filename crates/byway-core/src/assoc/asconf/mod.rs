@@ -33,6 +33,10 @@ pub(crate) struct Asconf {
     waiting: VecDeque<Change>,
     /// Addresses of this side that the peer refused.
     refused: Vec<SocketAddr>,
+    /// Addresses of this side that have a translator before them, as the peer showed: it did not know them.
+    translated: Vec<IpAddr>,
+    /// Addresses of this side that the peer was told only so that it finds the association by them.
+    named: Vec<IpAddr>,
     /// Each addition has its own ASCONF, because several in one were refused together.
     one_by_one: bool,
     /// The peer does not understand additions and deletions (sections 5.1, A9, and 5.3,
@@ -73,6 +77,8 @@ struct Refuses {
 /// A change that this side asks for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Change {
+    /// The peer learns an address by name although a translator gives its packets another one.
+    Name(IpAddr),
     Add(SocketAddr),
     Delete(SocketAddr),
     SetPrimary(IpAddr),
@@ -92,8 +98,13 @@ struct Request {
     source: SocketAddr,
     path: PathId,
     sent_at: Instant,
-    /// The address that is added by the wildcard, which must be the source.
+    /// The address that the wildcard stands for, which must be the source.
     own_source: Option<SocketAddr>,
+    /// The peer does not find the association by what comes from there: it leaves from another one, so that the serial
+    /// number is answered, and does nothing.
+    elsewhere: bool,
+    /// It leaves once more before T4-rto expires.
+    early: bool,
 }
 
 impl Request {
@@ -105,6 +116,11 @@ impl Request {
     fn changes(&self) -> impl Iterator<Item = Change> + '_ {
         self.changes.iter().map(|c| c.1)
     }
+
+    /// The address from which it must leave, if there is one.
+    fn must_leave_from(&self) -> Option<SocketAddr> {
+        self.own_source.filter(|_| !self.elsewhere)
+    }
 }
 
 impl Asconf {
@@ -114,6 +130,7 @@ impl Asconf {
             + self.request.as_ref().map_or(0, |r| r.memory())
             + self.waiting.capacity() * size_of::<Change>()
             + self.refused.capacity() * size_of::<SocketAddr>()
+            + (self.translated.capacity() + self.named.capacity()) * size_of::<IpAddr>()
             + self.answers.capacity() * size_of::<(u32, Vec<u8>)>()
             + answers
             + self.held.capacity() * (size_of::<Held>() + LONGEST_HELD)
@@ -148,6 +165,8 @@ impl Association {
                 request: None,
                 waiting: VecDeque::new(),
                 refused: Vec::new(),
+                translated: Vec::new(),
+                named: Vec::new(),
                 one_by_one: false,
                 refuses: Refuses::default(),
                 peer_last: peer_tsn.0.wrapping_sub(1),

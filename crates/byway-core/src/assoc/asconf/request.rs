@@ -2,7 +2,7 @@
 
 use super::{Asconf, Change, Request};
 use crate::api::{AddressChange, CommandError, Event, LossReason};
-use crate::assoc::{AbortReason, Association, Ctx};
+use crate::assoc::{AbortReason, Association, Ctx, Inbound};
 use crate::config::Wildcard;
 use crate::observe::{Observation, Timer};
 use crate::outbox::Finished;
@@ -151,23 +151,27 @@ impl Association {
             return;
         }
         let adding = asconf.adding();
-        let rule = self.cfg.asconf.wildcard;
-        let peer = self.paths.get(self.paths.data()).remote().ip();
-        let wild = |a: &&SocketAddr| uses_wildcard(rule, a.ip(), peer);
-        // The wildcard adds the source of the packet, so this must be the new address.
-        let own_source = adding.first().filter(wild).copied();
-        let Some((source, path)) = self.way_of_asconf(ctx, (&adding, own_source), None) else {
-            return;
-        };
-        let address = self.known_address(source, path);
         let left = self.addresses.local.len() + adding.len();
+        let aside = self.put_aside(ctx);
+        let own_source = self.wildcard_stands_for();
+        let way = self.way_of_asconf(ctx, (&adding, own_source), None);
+        let address = way.map(|(source, path)| self.known_address(source, path));
+        let (rule, peer) = self.wildcard_rule();
         let Some(asconf) = &mut self.optional.asconf else {
             return;
         };
-        let one_add = own_source.is_some();
-        let wildcard = |ip| uses_wildcard(rule, ip, peer);
-        let one_add = one_add || asconf.one_by_one;
-        let (changes, params) = asconf.take_waiting(left, one_add, wildcard);
+        let taken = way.filter(|_| !asconf.waiting.is_empty()).map(|_| {
+            let translated = core::mem::take(&mut asconf.translated);
+            let wild = |ip| uses_wildcard(rule, ip, peer) || translated.contains(&ip);
+            let taken = asconf.take_waiting(left, own_source, wild);
+            asconf.translated = translated;
+            taken
+        });
+        asconf.want(aside);
+        let (Some((source, path)), Some(address), Some((changes, params))) = (way, address, taken)
+        else {
+            return;
+        };
         asconf.request = Some(Box::new(Request {
             serial: asconf.next,
             changes,
@@ -177,9 +181,132 @@ impl Association {
             path,
             sent_at: ctx.now,
             own_source,
+            elsewhere: false,
+            early: own_source.is_some(),
         }));
         asconf.next = asconf.next.wrapping_add(1);
         self.transmit_asconf(ctx);
+    }
+
+    /// When the wildcard stands for an address of this side, and the peer's address.
+    fn wildcard_rule(&self) -> (Wildcard, IpAddr) {
+        let peer = self.paths.get(self.paths.data()).remote().ip();
+        (self.cfg.asconf.wildcard, peer)
+    }
+
+    /// Whether the peer is told of this address by the wildcard.
+    fn is_wild(&self, own: IpAddr) -> bool {
+        let (rule, peer) = self.wildcard_rule();
+        let asconf = self.optional.asconf.as_ref();
+        uses_wildcard(rule, own, peer) || asconf.is_some_and(|a| a.translated.contains(&own))
+    }
+
+    /// The source that the next ASCONF must have, as the wildcard in it stands for it: the address that comes, or the one
+    /// that is to be the primary.
+    fn wildcard_stands_for(&self) -> Option<SocketAddr> {
+        let asconf = self.optional.asconf.as_ref()?;
+        let next = asconf.waiting.iter().min_by_key(|c| c.rank())?;
+        match *next {
+            Change::Add(a) => Some(a).filter(|a| self.is_wild(a.ip())),
+            Change::SetPrimary(ip) => {
+                let mut ours = self.addresses.local.iter().copied();
+                ours.find(|a| a.ip() == ip).filter(|_| self.is_wild(ip))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes out the additions that the wildcard tells of and whose cards have no way to the peer yet: from another
+    /// card they would add the source that the peer knows. They wait for routes while there is another address.
+    ///
+    /// Where the way leads to an address of the peer that is not confirmed, an ASCONF cannot take it (RFC 9260 section 5.4). Then
+    /// another card serves, unless a translator is known to be before the address.
+    fn put_aside(&mut self, ctx: &mut Ctx<'_>) -> Vec<Change> {
+        if self.addresses.local.is_empty() {
+            return Vec::new();
+        }
+        let remotes: SmallVec<[(IpAddr, bool); 8]> = self
+            .paths
+            .ids()
+            .map(|p| self.paths.get(p))
+            .map(|p| (p.remote().ip(), p.is_of_peer()))
+            .collect();
+        let Some(asconf) = &self.optional.asconf else {
+            return Vec::new();
+        };
+        let waits = |c: &Change, ctx: &mut Ctx<'_>| match *c {
+            Change::Add(a) if self.is_wild(a.ip()) => {
+                let strict = asconf.translated.contains(&a.ip());
+                let mut same = remotes
+                    .iter()
+                    .filter(|(r, of_peer)| r.is_ipv4() == a.is_ipv4() && (*of_peer || !strict))
+                    .peekable();
+                same.peek().is_some() && !same.any(|(r, _)| ctx.routes.leads_by_own_card(a, *r))
+            }
+            _ => false,
+        };
+        let mut aside: Vec<Change> = asconf
+            .waiting
+            .iter()
+            .filter(|c| waits(c, ctx))
+            .copied()
+            .collect();
+        let of_these = |c: &&Change| match c {
+            Change::SetPrimary(ip) => {
+                let adds = |a: &Change| matches!(a, Change::Add(a) if a.ip() == *ip);
+                aside.iter().any(adds)
+            }
+            _ => false,
+        };
+        let primary = asconf.waiting.iter().find(of_these).copied();
+        aside.extend(primary);
+        if let Some(asconf) = &mut self.optional.asconf {
+            asconf.waiting.retain(|c| !aside.contains(c));
+        }
+        aside
+    }
+
+    /// The peer does not know a source of this side: it answered what came from there by an ABORT with the T bit. No
+    /// data leaves from there before the peer has answered a heartbeat, and it is told of the source.
+    pub(in crate::assoc) fn on_unknown_source(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) {
+        let (own, remote) = (*inbound.destination, *inbound.source);
+        let between =
+            |p: &PathId| (self.paths.get(*p).local(), self.paths.get(*p).remote()) == (own, remote);
+        if let Some(path) = self.paths.ids().find(between) {
+            self.doubt_source(ctx, path);
+        }
+        if !self.changes_addresses() || self.cfg.asconf.wildcard == Wildcard::Never {
+            return;
+        }
+        let lacks_others = self.addresses.local.iter().all(|a| *a == own);
+        let answered =
+            |p: PathId| self.paths.get(p).local() == own && self.paths.get(p).has_answered_here();
+        let is_known = self.paths.ids().any(answered);
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        if let Some(request) = &mut asconf.request
+            && request.own_source == Some(own)
+        {
+            if !lacks_others && !core::mem::replace(&mut request.elsewhere, true) {
+                self.resend_asconf(ctx, None);
+            }
+            return;
+        }
+        if is_known || lacks_others || asconf.refuses.changes {
+            return;
+        }
+        if !self.addresses.local.contains(&own) {
+            return;
+        }
+        if !asconf.translated.contains(&own.ip()) {
+            asconf.translated.push(own.ip());
+        }
+        asconf.want([Change::Add(own)]);
+        let others = self.addresses.local.iter().filter(|a| **a != own);
+        self.addresses.local = others.copied().collect();
+        self.leave_sources(ctx);
+        self.send_asconf(ctx);
     }
 
     /// From where and where an ASCONF goes: to the path of new data, or to another one than
@@ -201,7 +328,18 @@ impl Association {
             Some(p) => view.alternate(p).unwrap_or_else(|| next(p)),
         };
         let mut order: SmallVec<[PathId; 8]> = SmallVec::from_slice(&[first]);
-        order.extend(view.ring(first).filter(|p| view.is_confirmed(*p)));
+        let of_peer = |p: &PathId| match own_source {
+            Some(_) => self.paths.get(*p).is_of_peer(),
+            None => view.is_confirmed(*p),
+        };
+        order.extend(view.ring(first).filter(of_peer));
+        if let Some(own) = own_source {
+            // From another card it would have another source, and the wildcard would stand for that.
+            order.sort_by_key(|p| {
+                let remote = self.paths.get(*p).remote().ip();
+                !ctx.routes.leads_by_own_card(own, remote)
+            });
+        }
         let ways = order.iter().filter_map(|&path| {
             let source = self.source_of_asconf(ctx, (adding, own_source), path)?;
             let leads = ctx.routes.leads(source, self.paths.get(path).remote().ip());
@@ -239,12 +377,21 @@ impl Association {
         })
     }
 
-    /// An address of ours that the peer knows (section 5.3.2).
+    /// An address of ours by which the peer may find the association (sections 4.1.1 and 5.3.2). Behind a translator it
+    /// knows none but those that it was told by name. Then it is the wildcard address, and the peer may look by the rest of the
+    /// packet; usrsctp does so by the verification tag.
     fn known_address(&self, source: SocketAddr, path: PathId) -> IpAddr {
-        if self.addresses.local.contains(&source) {
+        let asconf = self.optional.asconf.as_ref();
+        let named = |ip: IpAddr| asconf.is_some_and(|a| a.named.contains(&ip));
+        let own = if self.addresses.local.contains(&source) || named(source.ip()) {
             source.ip()
         } else {
             self.paths.get(path).local().ip()
+        };
+        if self.is_wild(own) && !named(own) {
+            unspecified(own)
+        } else {
+            own
         }
     }
 
@@ -260,6 +407,7 @@ impl Association {
             return;
         };
         request.sent_at = ctx.now;
+        let early = core::mem::replace(&mut request.early, false);
         let mut bytes = Vec::new();
         let mut packet = PacketBuilder::new(&mut bytes, header);
         packet.asconf_raw(request.serial, request.address, &request.params);
@@ -270,7 +418,15 @@ impl Association {
             (source, self.paths.get(path).remote()),
             Some(path),
         );
-        self.timers.t4 = Some(ctx.now + self.paths.get(path).rtt.rto());
+        let rto = self.paths.get(path).rtt.rto();
+        // The peer may answer the first packet from a new source to the UDP port of the old one: Linux and usrsctp do.
+        let rule = self.cfg.failover.probe_timeout.filter(|_| early);
+        let soon = rule.map(|rule| self.answer_time(rule, path).min(rto));
+        self.timers.t4 = Some(ctx.now + soon.unwrap_or(rto));
+        let asconf = self.optional.asconf.as_mut();
+        if let Some(request) = asconf.and_then(|a| a.request.as_mut()) {
+            request.early = soon.is_some();
+        }
     }
 
     /// Puts an AUTH chunk in front of a packet and sends it.
@@ -308,13 +464,17 @@ impl Association {
             .asconf
             .as_ref()
             .and_then(|a| a.request.as_ref());
-        let Some(path) = request.map(|r| r.path) else {
+        let Some((path, early)) = request.map(|r| (r.path, r.early)) else {
             return;
         };
         self.observe(ctx, || Observation::TimerFired {
             timer: Timer::T4Rto,
             path: Some(path),
         });
+        if early && self.paths.contains(path) {
+            self.repeat_early(ctx);
+            return;
+        }
         if self.paths.contains(path) {
             self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
             self.blame(path, PathTrouble::ControlUnanswered);
@@ -327,13 +487,22 @@ impl Association {
         self.resend_asconf(ctx, Some(path).filter(|p| self.paths.contains(*p)));
     }
 
+    /// The ASCONF from a new source leaves once more before T4-rto expires, which counts for nothing.
+    fn repeat_early(&mut self, ctx: &mut Ctx<'_>) {
+        let asconf = self.optional.asconf.as_mut();
+        if let Some(request) = asconf.and_then(|a| a.request.as_mut()) {
+            request.early = false;
+        }
+        self.transmit_asconf(ctx);
+    }
+
     /// The ASCONF under way leaves again, after the path that did not answer it.
     fn resend_asconf(&mut self, ctx: &mut Ctx<'_>, after: Option<PathId>) {
         let Some(asconf) = &self.optional.asconf else {
             return;
         };
         let adding = asconf.adding();
-        let own_source = asconf.request.as_ref().and_then(|r| r.own_source);
+        let own_source = asconf.request.as_ref().and_then(|r| r.must_leave_from());
         let own_source = own_source.filter(|own| !self.is_being_deleted(own.ip()));
         match self.way_of_asconf(ctx, (&adding, own_source), after) {
             Some((source, path)) => {
@@ -377,7 +546,12 @@ impl Association {
 
     /// An ASCONF-ACK arrived (A5 to A8; F0).
     #[cold]
-    pub(in crate::assoc) fn on_asconf_ack(&mut self, ctx: &mut Ctx<'_>, ack: &AsconfAck<'_>) {
+    pub(in crate::assoc) fn on_asconf_ack(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        ack: &AsconfAck<'_>,
+    ) {
         if !self.changes_addresses() {
             return;
         }
@@ -402,8 +576,15 @@ impl Association {
         let results = Results::read(ack);
         let failed = |at: usize| results.failure(&request.changes, at);
         self.retry_refused(&request, failed);
+        // It goes to the source of the packet that it answers (section 5.2, E6).
+        let own = request.own_source.filter(|_| request.elsewhere);
+        let in_vain = own.filter(|own| own.ip() != inbound.destination.ip());
         for (at, (correlation, change)) in request.changes.iter().enumerate() {
-            self.note_result(ctx, *change, failed(at));
+            if in_vain.is_some_and(|own| change.tells_of(own)) {
+                self.name_source(ctx, *change);
+            } else {
+                self.note_result(ctx, *change, failed(at));
+            }
             if let Some(cause_code::UNRECOGNIZED_PARAMETERS) = results.of(*correlation)
                 && let Some(asconf) = &mut self.optional.asconf
             {
@@ -475,6 +656,7 @@ impl Association {
             Change::Add(a) => AddressChange::Added(a),
             Change::Delete(a) => AddressChange::Removed(a),
             Change::SetPrimary(ip) => AddressChange::PrimaryOfPeer(ip),
+            Change::Name(ip) => return self.note_named(ctx, ip, failed),
         };
         if let Some(cause) = failed {
             let wanted = matches!(change, Change::Add(a) if !self.is_being_deleted(a.ip()));
@@ -499,6 +681,40 @@ impl Association {
             self.addresses.local = local.into();
         }
         self.event(ctx, Event::AddressChanged { what });
+    }
+
+    /// The peer finds no association by the wildcard address and a source that it does not know (section 5.2, D1 and D2), as
+    /// Linux does not: it did not take this change. It is told the address by name, from a source that it knows, and then the
+    /// same again from the new source, with that name. If that did not help either, the change failed.
+    #[cold]
+    fn name_source(&mut self, ctx: &mut Ctx<'_>, change: Change) {
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        match change {
+            Change::Add(own) if !asconf.named.contains(&own.ip()) => {
+                asconf.want([Change::Name(own.ip()), change]);
+            }
+            Change::SetPrimary(_) if !asconf.waiting.contains(&change) => asconf.want([change]),
+            _ => self.note_result(ctx, change, Some(cause_code::UNRESOLVABLE_ADDRESS)),
+        }
+    }
+
+    /// The peer knows an address by name, or not.
+    #[cold]
+    fn note_named(&mut self, ctx: &mut Ctx<'_>, ip: IpAddr, failed: Option<u16>) {
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        let Some(cause) = failed else {
+            asconf.named.push(ip);
+            return;
+        };
+        let waits = |c: &Change| matches!(c, Change::Add(a) if a.ip() == ip);
+        let add = asconf.waiting.iter().position(waits);
+        if let Some(add) = add.and_then(|at| asconf.waiting.remove(at)) {
+            self.note_result(ctx, add, Some(cause));
+        }
     }
 
     /// The peer does not know the chunk type ASCONF (A9).
@@ -566,7 +782,7 @@ impl Asconf {
     fn forget_waiting(&mut self, ip: IpAddr) {
         self.waiting.retain(|c| match c {
             Change::Add(a) => a.ip() != ip,
-            Change::SetPrimary(a) => *a != ip,
+            Change::SetPrimary(a) | Change::Name(a) => *a != ip,
             Change::Delete(_) => true,
         });
     }
@@ -586,28 +802,44 @@ impl Asconf {
         self.waiting.iter().any(adds) || !self.coming(&[ip]).is_empty()
     }
 
-    /// Takes changes that wait: additions first, deletions last (F5). Returns them with
-    /// their identifiers and as parameters. `left`: the addresses of this side afterwards;
-    /// `one_add`: at most one addition.
-    fn take_waiting(
-        &mut self,
-        left: usize,
-        one_add: bool,
-        wildcard: impl Fn(IpAddr) -> bool,
-    ) -> (Vec<(u32, Change)>, Vec<u8>) {
-        let rank = |c: &Change| match c {
-            Change::Add(_) => 0,
-            Change::SetPrimary(_) => 1,
-            Change::Delete(_) => 2,
-        };
-        self.waiting.make_contiguous().sort_by_key(rank);
-        let adds = self.waiting.iter().filter(|c| rank(c) == 0).count();
-        // With several additions by the wildcard, each has its own ASCONF.
-        let most = if one_add && adds > 1 {
+    /// How many of the changes that wait, in order, the next ASCONF has.
+    fn most_together(
+        &self,
+        own_source: Option<SocketAddr>,
+        wildcard: &impl Fn(IpAddr) -> bool,
+    ) -> usize {
+        let is_name = |c: &Change| matches!(c, Change::Name(_));
+        let adds = |c: &&Change| matches!(c, Change::Add(_));
+        let several = self.waiting.iter().filter(adds).count() > 1;
+        // Where Linux finds the association by a name, it takes the named address for the source of the changes that
+        // are not additions.
+        let named = own_source.is_some_and(|own| self.named.contains(&own.ip()));
+        // Another address that the wildcard names would be another source.
+        let other = self.waiting.iter().any(|c| match c {
+            Change::SetPrimary(ip) => wildcard(*ip) && own_source.is_none_or(|o| o.ip() != *ip),
+            _ => false,
+        });
+        let alone = self.waiting.front().is_some_and(is_name)
+            || named
+            || other
+            || several && (own_source.is_some() || self.one_by_one);
+        if alone {
             1
         } else {
             self.waiting.len().min(MOST)
-        };
+        }
+    }
+
+    /// Takes changes that wait: additions first, deletions last (F5). Returns them with
+    /// their identifiers and as parameters. `left`: the addresses of this side afterwards.
+    fn take_waiting(
+        &mut self,
+        left: usize,
+        own_source: Option<SocketAddr>,
+        wildcard: impl Fn(IpAddr) -> bool,
+    ) -> (Vec<(u32, Change)>, Vec<u8>) {
+        self.waiting.make_contiguous().sort_by_key(Change::rank);
+        let most = self.most_together(own_source, &wildcard);
         let (mut changes, mut params) = (Vec::new(), Vec::new());
         let mut w = ParamWriter::over(&mut params);
         let name = |ip: IpAddr, may: bool| {
@@ -621,14 +853,39 @@ impl Asconf {
             let id = self.correlation;
             self.correlation = id.wrapping_add(1);
             match change {
+                Change::Name(ip) => w.add_ip(id, ip),
                 Change::Add(a) => w.add_ip(id, name(a.ip(), true)),
-                Change::SetPrimary(ip) => w.set_primary(id, name(ip, left == 1)),
+                Change::SetPrimary(ip) => {
+                    let is_source = own_source.is_some_and(|own| own.ip() == ip);
+                    w.set_primary(id, name(ip, left == 1 || is_source))
+                }
                 // The wildcard deletes all but the source of the packet.
                 Change::Delete(a) => w.delete_ip(id, name(a.ip(), left == 1)),
             };
             changes.push((id, change));
         }
         (changes, params)
+    }
+}
+
+impl Change {
+    /// The order of changes (F5).
+    fn rank(&self) -> u8 {
+        match self {
+            Change::Name(_) => 0,
+            Change::Add(_) => 1,
+            Change::SetPrimary(_) => 2,
+            Change::Delete(_) => 3,
+        }
+    }
+
+    /// Whether the peer takes the address from the source of the packet, if this one is named by the wildcard.
+    fn tells_of(&self, own: SocketAddr) -> bool {
+        match self {
+            Change::Add(a) => *a == own,
+            Change::SetPrimary(ip) => *ip == own.ip(),
+            Change::Name(_) | Change::Delete(_) => false,
+        }
     }
 }
 

@@ -53,15 +53,21 @@ impl Association {
         }
         self.paths.forget_last_active(path, heir);
         self.choose_data_path(ctx, None);
-        if !self.is_able(self.paths.data()) {
-            match self.paths.ids().find(|p| self.is_able(*p)) {
-                // With `confirm_all_before_data` an active path may be unconfirmed.
-                Some(_) if self.cfg.setup.confirm_all_before_data => {}
-                Some(able) => self.move_data(ctx, able),
-                None => self.begin_stall(),
-            }
-        }
+        self.leave_unable_path(ctx);
         self.new_burst();
+    }
+
+    /// Data leaves a path that may not take any. If there is no other, it waits.
+    fn leave_unable_path(&mut self, ctx: &mut Ctx<'_>) {
+        if self.is_able(self.paths.data()) {
+            return;
+        }
+        match self.paths.ids().find(|p| self.is_able(*p)) {
+            // With `confirm_all_before_data` an active path may be unconfirmed.
+            Some(_) if self.cfg.setup.confirm_all_before_data => {}
+            Some(able) => self.move_data(ctx, able),
+            None => self.begin_stall(),
+        }
     }
 
     /// No data may leave until an address is confirmed. Those that were given up are probed
@@ -248,9 +254,35 @@ impl Association {
     pub(in crate::assoc) fn tries_source(&self, inbound: &Inbound<'_>) -> bool {
         let pair = (*inbound.destination, *inbound.source);
         // Who lists a victim sets up from its own address, too: that alone says nothing of others.
-        let elsewhere = self.paths.iter().any(|p| p.rtt.srtt().is_some());
+        // An address that the user gave, or that has answered, is no victim's.
+        let path = self.paths.find_source(inbound.source);
+        let elsewhere = self.paths.iter().any(|p| p.rtt.srtt().is_some())
+            || path.is_some_and(|p| self.paths.get(p).is_of_peer());
         let mut proven = self.paths.iter().filter(|p| p.has_answered_here());
         elsewhere && proven.all(|p| (p.local(), p.remote()) != pair)
+    }
+
+    /// The peer does not know the source of this path's packets. The user gave the address of the peer, which counts as
+    /// confirmed (RFC 9260 section 5.4), but no data may leave there before a heartbeat is answered.
+    pub(super) fn doubt_source(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        if !self.is_confirmed(path) {
+            return;
+        }
+        self.paths.doubt_source(path);
+        self.take_flight_for_lost(path, LossCause::FastRetransmit);
+        if let Some(c) = &mut self.send.concurrent {
+            c.forget_path(path);
+        }
+        self.set_path_state(ctx, path, PathState::Unconfirmed);
+        if self.paths.get(path).heartbeat.under_way().is_none() {
+            self.want_heartbeat(path);
+        }
+        self.choose_data_path(ctx, None);
+        self.leave_unable_path(ctx);
+        if self.paths.primary() == path {
+            self.make_primary(ctx, self.paths.data());
+        }
+        self.new_burst();
     }
 
     /// Addresses of the peer without a path become paths, if there is room and one of ours

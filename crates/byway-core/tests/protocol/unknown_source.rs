@@ -1,0 +1,415 @@
+//! A side behind translators, and a peer that finds associations by addresses, as Linux and usrsctp do: it answers what comes
+//! from a source that it does not know by an ABORT with the T bit (RFC 9260 section 8.4). Numbers of rules are those of RFC 5061.
+
+use crate::address_changes::{Changing, change, changing, paths};
+use crate::common::{A, Binding, Pair, Passing, Z, address, assert_drawn, ms, packet, plain};
+use byway_core::config::Wildcard;
+use byway_core::{AddressChange, Config, Event, PathState, Routes};
+use byway_wire::{Chunk, Packet};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// What the peer sees of this address of A. It is private, too: so a peer of this code takes the address by name as Linux
+/// does, whatever the scopes are.
+fn outside(n: usize) -> SocketAddr {
+    let ip: IpAddr = Ipv4Addr::new(10, 77, 0, n as u8 + 1).into();
+    SocketAddr::new(ip, 4000 + n as u16)
+}
+
+fn behind_translators(p: &mut Pair) {
+    let bind = |n| Binding {
+        inside: address(n, A),
+        towards: None,
+        outside: outside(n),
+    };
+    p.nat = vec![bind(0), bind(1)];
+}
+
+/// The Address Parameter of an ASCONF (section 4.1.1).
+fn address_parameter(q: &Passing) -> Option<IpAddr> {
+    let packet = Packet::parse(&q.bytes).unwrap();
+    packet.chunks().find_map(|c| match c.unwrap().parse() {
+        Ok(Chunk::Asconf(asconf)) => Some(asconf.address),
+        _ => None,
+    })
+}
+
+/// How Z finds an association.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Finds {
+    /// By the source, or the Address Parameter of an ASCONF (D1, D2): Linux.
+    ByAddress,
+    /// The same; where that parameter is the wildcard address, by the tag (section 4.1.1): usrsctp.
+    ByTagOfWildcard,
+}
+
+/// What Z knows, and the packets of A for which it found nothing.
+#[derive(Default)]
+struct Host {
+    known: BTreeSet<IpAddr>,
+    unknown: Vec<(SocketAddr, SocketAddr)>,
+}
+
+/// Z finds associations in this way from now on.
+fn host(p: &mut Pair, finds: Finds) -> Rc<RefCell<Host>> {
+    let host = Rc::new(RefCell::new(Host::default()));
+    let of_hand = host.clone();
+    p.lose(move |q| {
+        let mut host = of_hand.borrow_mut();
+        let found = q.from == Z
+            || q.text.starts_with("INIT")
+            || q.text.starts_with("COOKIE ECHO")
+            || host.known.contains(&q.source.ip())
+            || address_parameter(q).is_some_and(|a| {
+                host.known.contains(&a) || a.is_unspecified() && finds == Finds::ByTagOfWildcard
+            });
+        if !found {
+            host.unknown.push((q.source, q.destination));
+        }
+        !found
+    });
+    host
+}
+
+/// Runs for so many milliseconds; Z answers what it does not know.
+fn run(p: &mut Pair, host: &Rc<RefCell<Host>>, millis: usize) {
+    for _ in 0..millis {
+        if p.ids[Z].is_some() {
+            let known = paths(p, Z).into_iter().map(|(remote, _)| remote.ip());
+            host.borrow_mut().known.extend(known);
+        }
+        p.run(1);
+        let unknown = core::mem::take(&mut host.borrow_mut().unknown);
+        for (source, destination) in unknown {
+            let own = p.nat.iter().find(|b| b.outside == source).unwrap().inside;
+            let bytes = packet(Z, p.reader.tags[Z], |b| b.abort(true, |_| {}));
+            let now = p.now;
+            p.ends[A].handle_datagram(now, destination, own, &bytes);
+            p.pump(A);
+        }
+    }
+}
+
+fn wild() -> Config {
+    let mut c = changing();
+    c.asconf.wildcard = Wildcard::Always;
+    c
+}
+
+/// A has one address, and Z two; the second card of A comes later.
+fn one_card(finds: Finds) -> (Pair, Rc<RefCell<Host>>) {
+    let sides = Changing { a: 1, z: 2 };
+    let mut p = sides.pair(&wild(), &wild());
+    behind_translators(&mut p);
+    p.ends[A].set_routes(Box::new(OwnCards));
+    let host = host(&mut p, finds);
+    sides.connect(&mut p, &wild());
+    run(&mut p, &host, 1000);
+    p.take_drawings();
+    p.take_events(A);
+    p.sent.clear();
+    (p, host)
+}
+
+/// The kernel sends to each address of the peer by the card of the same number, whatever the source is.
+struct OwnCards;
+
+impl Routes for OwnCards {
+    fn source(&mut self, local: &[SocketAddr], remote: IpAddr) -> Option<usize> {
+        let own = |l: &SocketAddr| self.leads_by_own_card(*l, remote);
+        let own = local.iter().position(own);
+        own.or_else(|| (!local.is_empty()).then_some(0))
+    }
+
+    fn leads(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
+        self.leads_by_own_card(local, remote)
+    }
+
+    fn leads_by_own_card(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
+        (0..8).any(|n| local == address(n, A) && remote == address(n, Z).ip())
+    }
+}
+
+fn added(p: &mut Pair) -> bool {
+    let what = AddressChange::Added(address(1, A));
+    p.take_events(A).contains(&Event::AddressChanged { what })
+}
+
+/// The new card's translator gives its packets another address: only a packet of that card can tell it (section 4.2.1). The Address
+/// Parameter names nothing that the peer was never told.
+#[test]
+fn the_wildcard_leaves_by_the_card_of_the_new_address() {
+    let (mut p, host) = one_card(Finds::ByTagOfWildcard);
+    change(&mut p, A, &[1], &[]);
+    run(&mut p, &host, 100);
+    assert_drawn(
+        &p.take_drawings_with(&["ASCONF"]),
+        &[
+            "A -> AUTH, ASCONF +0.0.0.0 -> Z (path 1)",
+            "Z -> AUTH, ASCONF-ACK -> A (path 1)",
+        ],
+    );
+    let first = p.sent.iter().find_map(address_parameter).unwrap();
+    assert!(first.is_unspecified(), "{first}");
+    assert!(added(&mut p));
+    // The old network goes: section 4.2.2.
+    change(&mut p, A, &[], &[0]);
+    p.send_many(A, 1000, 20);
+    p.send_many(Z, 1000, 20);
+    run(&mut p, &host, 3000);
+    let drawn = p.take_drawings_with(&["ASCONF -"]);
+    assert_eq!(drawn, ["A -> AUTH, ASCONF -0.0.0.0 -> Z (path 1)"]);
+    assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (20, 20));
+    assert_eq!(paths(&mut p, Z), [(outside(1), PathState::Active)]);
+}
+
+/// Linux looks for the association by the addresses alone. So it is told the new address by name first, from the source that it
+/// knows. What it had not found is answered from there, and adds nothing.
+#[test]
+fn a_peer_that_finds_by_addresses_alone_is_told_a_name_first() {
+    let (mut p, host) = one_card(Finds::ByAddress);
+    change(&mut p, A, &[1], &[]);
+    run(&mut p, &host, 200);
+    assert_drawn(
+        &p.take_drawings_with(&["ASCONF"]),
+        &[
+            "A -> AUTH, ASCONF +0.0.0.0 -> lost (path 1)",
+            "A -> AUTH, ASCONF +0.0.0.0 -> Z",
+            "Z -> AUTH, ASCONF-ACK -> A",
+            "A -> AUTH, ASCONF +10.1.0.1 -> Z",
+            "Z -> AUTH, ASCONF-ACK -> A",
+            "A -> AUTH, ASCONF +0.0.0.0 -> Z (path 1)",
+            "Z -> AUTH, ASCONF-ACK -> A (path 1)",
+        ],
+    );
+    let by = p.sent.iter().rev().find_map(address_parameter).unwrap();
+    assert_eq!(by, address(1, A).ip());
+    assert!(added(&mut p));
+    let known: Vec<SocketAddr> = paths(&mut p, Z).iter().map(|x| x.0).collect();
+    assert!(known.contains(&outside(1)), "{known:?}");
+    change(&mut p, A, &[], &[0]);
+    p.send_many(A, 1000, 20);
+    p.send_many(Z, 1000, 20);
+    run(&mut p, &host, 3000);
+    assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (20, 20));
+    assert_eq!(paths(&mut p, Z), [(outside(1), PathState::Active)]);
+}
+
+/// A peer that refuses the name, too, keeps what it had: nothing is sent from the address, and the association goes on.
+#[test]
+fn a_peer_that_takes_no_name_refuses_the_address() {
+    let (mut p, host) = one_card(Finds::ByAddress);
+    host.borrow_mut().known.clear();
+    p.lose({
+        let host = host.clone();
+        move |q| {
+            let lost = q.from == A && q.source == outside(1);
+            if lost {
+                host.borrow_mut().unknown.push((q.source, q.destination));
+            }
+            lost
+        }
+    });
+    change(&mut p, A, &[1], &[]);
+    p.send_many(A, 1000, 20);
+    run(&mut p, &host, 5000);
+    let drawn = p.take_drawings_with(&["-> AUTH, ASCONF +"]);
+    assert_eq!(drawn.len(), 5, "{drawn:#?}");
+    assert!(
+        p.take_events(A)
+            .iter()
+            .any(|e| matches!(e, Event::AddressChangeRefused { what: AddressChange::Added(a), .. } if *a == address(1, A)))
+    );
+    let others = |q: &&Passing| q.source == outside(1) && !q.text.contains("ASCONF");
+    assert_eq!(p.sent.iter().filter(others).count(), 0);
+    assert_eq!(p.take_got(Z).len(), 20);
+}
+
+/// The card is there, and its route not yet: from the card of the first address nothing new would be added. Another change
+/// does not wait for it.
+#[test]
+fn the_wildcard_waits_for_a_way_of_its_own() {
+    struct NoWayYet;
+    impl Routes for NoWayYet {
+        fn source(&mut self, local: &[SocketAddr], _: IpAddr) -> Option<usize> {
+            (!local.is_empty()).then_some(0)
+        }
+        fn leads_by_own_card(&mut self, local: SocketAddr, _: IpAddr) -> bool {
+            local == address(0, A)
+        }
+    }
+    let (mut p, host) = one_card(Finds::ByTagOfWildcard);
+    p.ends[A].set_routes(Box::new(NoWayYet));
+    change(&mut p, A, &[1], &[]);
+    p.with(A, |now, e, id| {
+        e.set_peer_primary(now, id, address(0, A).ip())
+    })
+    .unwrap();
+    run(&mut p, &host, 2000);
+    let drawn = p.take_drawings_with(&["-> AUTH, ASCONF "]);
+    assert_eq!(drawn, ["A -> AUTH, ASCONF *0.0.0.0 -> Z"]);
+    p.ends[A].set_routes(Box::new(OwnCards));
+    let now = p.now;
+    p.ends[A].forget_routes();
+    p.ends[A].ask_routes_again(now, 0, 8);
+    p.pump(A);
+    run(&mut p, &host, 100);
+    let drawn = p.take_drawings_with(&["-> AUTH, ASCONF "]);
+    assert_eq!(drawn, ["A -> AUTH, ASCONF +0.0.0.0 -> Z (path 1)"]);
+}
+
+/// What waits for the way of an address waits with it.
+#[test]
+fn a_request_for_a_primary_waits_for_the_addition_of_its_address() {
+    struct NoWay;
+    impl Routes for NoWay {
+        fn source(&mut self, local: &[SocketAddr], _: IpAddr) -> Option<usize> {
+            (!local.is_empty()).then_some(0)
+        }
+        fn leads_by_own_card(&mut self, local: SocketAddr, _: IpAddr) -> bool {
+            local == address(0, A)
+        }
+    }
+    let (mut p, host) = one_card(Finds::ByTagOfWildcard);
+    p.ends[A].set_routes(Box::new(NoWay));
+    change(&mut p, A, &[1], &[]);
+    p.with(A, |now, e, id| {
+        e.set_peer_primary(now, id, address(1, A).ip())
+    })
+    .unwrap();
+    run(&mut p, &host, 2000);
+    assert_eq!(p.take_drawings_with(&["ASCONF"]).len(), 0);
+    p.ends[A].set_routes(Box::new(OwnCards));
+    let now = p.now;
+    p.ends[A].ask_routes_again(now, 0, 8);
+    p.pump(A);
+    run(&mut p, &host, 500);
+    let drawn = p.take_drawings_with(&["-> AUTH, ASCONF "]);
+    assert_eq!(drawn, ["A -> AUTH, ASCONF +0.0.0.0 *0.0.0.0 -> Z (path 1)"]);
+}
+
+/// Section 4.2.4: the wildcard stands for the source, so the request leaves from there.
+#[test]
+fn a_request_for_a_primary_by_the_wildcard_leaves_from_that_address() {
+    let (mut p, host) = one_card(Finds::ByTagOfWildcard);
+    change(&mut p, A, &[1], &[]);
+    run(&mut p, &host, 500);
+    p.take_drawings();
+    p.with(A, |now, e, id| {
+        e.set_peer_primary(now, id, address(1, A).ip())
+    })
+    .unwrap();
+    run(&mut p, &host, 100);
+    let drawn = p.take_drawings_with(&["-> AUTH, ASCONF "]);
+    assert_eq!(drawn, ["A -> AUTH, ASCONF *0.0.0.0 -> Z (path 1)"]);
+    let primary = p.with(Z, |_, e, id| {
+        let all = e.paths(id).into_iter();
+        all.filter(|s| s.primary)
+            .map(|s| s.remote)
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(primary, [outside(1)]);
+}
+
+/// Two cards from the start, and each has a translator. The set-up knows the first one.
+fn two_cards(config: &Config, finds: Finds) -> (Pair, Rc<RefCell<Host>>) {
+    let sides = Changing { a: 2, z: 2 };
+    let mut p = sides.pair(config, config);
+    behind_translators(&mut p);
+    p.ends[A].set_routes(Box::new(OwnCards));
+    let host = host(&mut p, finds);
+    sides.connect(&mut p, config);
+    run(&mut p, &host, 30);
+    (p, host)
+}
+
+fn data_from(p: &Pair, source: SocketAddr) -> usize {
+    let data = |q: &&Passing| q.source == source && q.text.contains("DATA");
+    p.sent.iter().filter(data).count()
+}
+
+/// Heartbeats at once; the peer hears those of the second card from a source that nobody told.
+fn beating(mut config: Config) -> Config {
+    config.hb.enabled = true;
+    config.hb.at_establishment = true;
+    config.hb.interval = ms(500);
+    config
+}
+
+/// The user has named both addresses of the peer, which are confirmed thereby (RFC 9260 section 5.4). That says nothing
+/// of the source: until the peer has answered it, no data leaves from there, not even when the first path is silent.
+#[test]
+fn no_data_leaves_from_a_source_that_the_peer_does_not_know() {
+    let (mut p, host) = two_cards(&beating(plain()), Finds::ByAddress);
+    run(&mut p, &host, 1000);
+    assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
+    let first = host.clone();
+    p.lose(move |q| {
+        let unknown = q.from == A && q.source == outside(1);
+        if unknown {
+            first.borrow_mut().unknown.push((q.source, q.destination));
+        }
+        unknown || q.path == 0
+    });
+    p.send_many(A, 1000, 20);
+    run(&mut p, &host, 5000);
+    assert_eq!(data_from(&p, outside(1)), 0);
+    p.lose(|q| q.from == A && q.source == outside(1));
+    p.run(20_000);
+    assert_eq!((p.state(A), p.take_got(Z).len()), ("ESTABLISHED", 20));
+}
+
+/// The second card's way is the shorter one, so the denial is there before the first card has any answer.
+#[test]
+fn a_denial_before_the_first_answer_ends_nothing() {
+    let sides = Changing { a: 2, z: 2 };
+    let config = beating(plain());
+    let mut p = sides.pair(&config, &config);
+    behind_translators(&mut p);
+    p.ends[A].set_routes(Box::new(OwnCards));
+    p.delay_ms = [100, 5, 10, 10];
+    let host = host(&mut p, Finds::ByAddress);
+    sides.connect(&mut p, &config);
+    while p.state(A) != "ESTABLISHED" {
+        run(&mut p, &host, 1);
+    }
+    run(&mut p, &host, 100);
+    assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
+    p.send_many(A, 1000, 20);
+    run(&mut p, &host, 10_000);
+    assert_eq!((p.state(A), p.take_got(Z).len()), ("ESTABLISHED", 20));
+}
+
+/// The control of the tests above: a peer that says nothing leaves the address confirmed, and data tries it.
+#[test]
+fn data_may_leave_from_a_source_that_nobody_denied() {
+    let (mut p, _) = two_cards(&plain(), Finds::ByAddress);
+    assert_eq!(p.path_state(A, 1), PathState::Active);
+    p.cut(&[0, 1]);
+    p.send_many(A, 1000, 20);
+    p.run(5000);
+    assert!(data_from(&p, outside(1)) > 0);
+}
+
+/// With ASCONF the peer is told of the second source, and the path is of use.
+#[test]
+fn a_second_uplink_is_told_of_when_the_peer_denies_it() {
+    for finds in [Finds::ByAddress, Finds::ByTagOfWildcard] {
+        let (mut p, host) = two_cards(&beating(changing()), finds);
+        run(&mut p, &host, 2000);
+        let known: Vec<SocketAddr> = paths(&mut p, Z).iter().map(|x| x.0).collect();
+        assert!(known.contains(&outside(1)), "{known:?}");
+        assert_eq!(p.path_state(A, 1), PathState::Active);
+        let told = |q: &Passing| q.from == Z && q.text.contains("ASCONF-ACK") && q.path == 1;
+        let at = p.sent.iter().position(told).unwrap();
+        let early = |q: &&Passing| q.source == outside(1) && q.text.contains("DATA");
+        assert_eq!(p.sent[..at].iter().filter(early).count(), 0);
+        p.cut(&[0]);
+        p.send_many(A, 1000, 20);
+        p.send_many(Z, 1000, 20);
+        p.run(20_000);
+        assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (20, 20));
+    }
+}
