@@ -421,7 +421,10 @@ impl Association {
         let rto = self.paths.get(path).rtt.rto();
         // The peer may answer the first packet from a new source to the UDP port of the old one: Linux and usrsctp do.
         let rule = self.cfg.failover.probe_timeout.filter(|_| early);
-        let soon = rule.map(|rule| self.answer_time(rule, path).min(rto));
+        // Of the new way nothing is known yet.
+        let measured = self.paths.get(path).rtt.srtt().is_some();
+        let like = if measured { path } else { self.paths.data() };
+        let soon = rule.map(|rule| self.answer_time(rule, like).min(rto));
         self.timers.t4 = Some(ctx.now + soon.unwrap_or(rto));
         let asconf = self.optional.asconf.as_mut();
         if let Some(request) = asconf.and_then(|a| a.request.as_mut()) {
