@@ -56,7 +56,8 @@ pub struct AuthConfig {
 }
 
 /// When this side names itself by the wildcard address (0.0.0.0 or ::) in its changes, so
-/// that the peer takes the source of the packet (RFC 5061 sections 4.2.1 to 4.2.4).
+/// that the peer takes the source of the packet (RFC 5061 sections 4.2.1 to 4.2.4). Unless it is
+/// never used, it also tells of an address that the peer showed not to know, by an ABORT with the T bit.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wildcard {
     /// If a translator (NAT) must be between: the address is private (RFC 1918, RFC 6598,
