@@ -123,12 +123,21 @@ impl Routes for OwnCards {
         own.or_else(|| (!local.is_empty()).then_some(0))
     }
 
-    fn leads(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
-        self.leads_by_own_card(local, remote)
-    }
-
     fn leads_by_own_card(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
         (0..8).any(|n| local == address(n, A) && remote == address(n, Z).ip())
+    }
+}
+
+/// The first card is gone, and with it the way to the peer's first address.
+struct SecondCard;
+
+impl Routes for SecondCard {
+    fn source(&mut self, local: &[SocketAddr], _: IpAddr) -> Option<usize> {
+        (!local.is_empty()).then_some(0)
+    }
+
+    fn leads(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
+        (local, remote) == (address(1, A), address(1, Z).ip())
     }
 }
 
@@ -155,6 +164,7 @@ fn the_wildcard_leaves_by_the_card_of_the_new_address() {
     assert!(first.is_unspecified(), "{first}");
     assert!(added(&mut p));
     // The old network goes: section 4.2.2.
+    p.ends[A].set_routes(Box::new(SecondCard));
     change(&mut p, A, &[], &[0]);
     p.send_many(A, 1000, 20);
     p.send_many(Z, 1000, 20);
@@ -189,6 +199,7 @@ fn a_peer_that_finds_by_addresses_alone_is_told_a_name_first() {
     assert!(added(&mut p));
     let known: Vec<SocketAddr> = paths(&mut p, Z).iter().map(|x| x.0).collect();
     assert!(known.contains(&outside(1)), "{known:?}");
+    p.ends[A].set_routes(Box::new(SecondCard));
     change(&mut p, A, &[], &[0]);
     p.send_many(A, 1000, 20);
     p.send_many(Z, 1000, 20);
@@ -372,10 +383,9 @@ fn a_denial_before_the_first_answer_ends_nothing() {
     p.delay_ms = [100, 5, 10, 10];
     let host = host(&mut p, Finds::ByAddress);
     sides.connect(&mut p, &config);
-    while p.state(A) != "ESTABLISHED" {
-        run(&mut p, &host, 1);
-    }
-    run(&mut p, &host, 100);
+    // Two round trips of 200 ms set it up, and the denial comes at once.
+    run(&mut p, &host, 450);
+    assert_eq!(p.state(A), "ESTABLISHED");
     assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
     p.send_many(A, 1000, 20);
     run(&mut p, &host, 10_000);
