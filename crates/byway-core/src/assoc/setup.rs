@@ -285,17 +285,22 @@ impl Association {
     /// address that answered comes first.
     fn adopt_addresses(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, peer: &PeerInit) {
         let source = inbound.source;
-        let given: SmallVec<[SocketAddr; 8]> = self.paths.iter().map(Path::remote).collect();
+        // After a stale cookie there are paths to listed addresses, too.
+        let of_user = self.paths.iter().filter(|p| p.is_confirmed());
+        let given: SmallVec<[SocketAddr; 8]> = of_user.map(Path::remote).collect();
         let from_user = |ip: IpAddr| given.iter().find(|g| g.ip() == ip);
-        let order = self.order_of_addresses(source.ip(), &given, peer);
+        let unreached = core::mem::take(&mut self.addresses.pathless);
+        let mut order = self.order_of_addresses(source.ip(), &given, peer);
+        // What the user gave stays, whether the peer lists it or not. By now there may be a source, or room.
+        order.extend_from_slice(&unreached);
         let old = self
             .paths
             .find(source.ip())
             .map(|p| self.paths.get(p).counters.clone());
         let mut table: Option<PathTable> = None;
-        let unreached = core::mem::take(&mut self.addresses.pathless);
         for (i, &ip) in order.iter().enumerate() {
-            if order[..i].contains(&ip) || !acceptable_address(ip, source.ip()) {
+            let known = from_user(ip).is_some() || unreached.contains(&ip);
+            if order[..i].contains(&ip) || !(known || acceptable_address(ip, source.ip())) {
                 continue;
             }
             let port = from_user(ip).map_or(source.port(), SocketAddr::port);
@@ -341,12 +346,6 @@ impl Association {
         if let Some(table) = table {
             self.paths = table;
             self.addresses.changed = true;
-        }
-        // What the user gave stays, whether the peer lists it or not.
-        for ip in unreached {
-            if !self.knows(ip) {
-                self.addresses.pathless.push(ip);
-            }
         }
     }
 

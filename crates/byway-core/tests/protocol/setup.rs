@@ -5,7 +5,7 @@ use crate::common::{
     A, Fate, PORTS, Pair, Z, address, assert_drawn, endpoint, loss, ms, packet, plain,
 };
 use byway_core::config::Config;
-use byway_core::{Event, LossReason, Message};
+use byway_core::{Event, LossReason, Message, PathState};
 use byway_wire::{Chunk, Packet, param_type};
 
 #[test]
@@ -380,6 +380,69 @@ fn a_stale_cookie_is_reported_and_a_longer_life_asked_for() {
         .collect();
     assert_eq!(inits[1], inits[0] + 8);
     assert_eq!(p.ends[Z].endpoint_stats().stale_cookies, 1);
+}
+
+/// The first COOKIE ECHO is stale, and no heartbeat arrives.
+fn stale_once(paths: usize) -> Pair {
+    let mut z = plain();
+    z.setup.valid_cookie_life = ms(15);
+    let mut p = Pair::new(paths, &z);
+    let mut first = true;
+    p.hand(move |q| match q.text.as_str() {
+        "COOKIE ECHO" if core::mem::take(&mut first) => Fate::Late(40),
+        text if text.starts_with("HEARTBEAT") => Fate::Lose,
+        _ => Fate::Pass,
+    });
+    p
+}
+
+#[test]
+fn an_address_that_two_init_acks_list_is_not_confirmed_by_that() {
+    let mut p = stale_once(2);
+    p.connect_to(A, &[address(0, Z)], &plain());
+    p.run(500);
+    assert_eq!(p.state(A), "ESTABLISHED");
+    assert_eq!(p.ends[Z].endpoint_stats().stale_cookies, 1);
+    // RFC 9260 section 5.4: the user gave the first address only.
+    assert_eq!(p.path_state(A, 0), PathState::Active);
+    assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
+}
+
+#[test]
+fn an_address_that_found_no_room_becomes_a_path_when_the_second_init_ack_leaves_some() {
+    let mut config = plain();
+    config.setup.max_paths = 2;
+    let mut p = stale_once(3);
+    // A -> INIT -> Z -> INIT ACK: three addresses, room for two
+    let id = p.connect_to(A, &[address(0, Z)], &config);
+    p.run(30);
+    assert_eq!(p.state(A), "COOKIE-ECHOED");
+    // The second INIT ACK does not list the second address.
+    p.ends[Z].remove_local_address(p.now, address(1, Z).ip());
+    p.run(500);
+    assert_eq!(p.state(A), "ESTABLISHED");
+    assert_eq!(p.path(A, 1).remote, address(2, Z));
+    p.ends[A]
+        .check_progress(id)
+        .expect("no address waits beside free room");
+}
+
+#[test]
+fn an_address_without_a_path_becomes_one_although_the_second_init_ack_does_not_list_it() {
+    let mut config = plain();
+    config.setup.max_paths = 2;
+    let mut p = stale_once(3);
+    let id = p.connect_to(A, &[address(0, Z)], &config);
+    p.run(30);
+    assert_eq!(p.state(A), "COOKIE-ECHOED");
+    for gone in [1, 2] {
+        p.ends[Z].remove_local_address(p.now, address(gone, Z).ip());
+    }
+    p.run(500);
+    assert_eq!(p.state(A), "ESTABLISHED");
+    p.ends[A]
+        .check_progress(id)
+        .expect("no address waits beside free room");
 }
 
 #[test]
