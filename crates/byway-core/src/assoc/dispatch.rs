@@ -288,6 +288,15 @@ impl Association {
                 self.on_unknown_source(ctx, inbound);
                 return Ok(false);
             }
+            Chunk::Abort(_) if raw.flags & 1 == 1 && self.denies_one_address(inbound).is_some() => {
+                self.discard(
+                    ctx,
+                    Rule::Misplaced,
+                    "ABORT from an address that the peer may have deleted",
+                );
+                self.doubt_address(ctx, inbound);
+                return Ok(false);
+            }
             Chunk::Abort(a) => {
                 let causes = describe(a.causes);
                 self.lose(ctx, LossReason::AbortedByPeer(causes));

@@ -423,3 +423,102 @@ fn a_second_uplink_is_told_of_when_the_peer_denies_it() {
         assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (20, 20));
     }
 }
+
+/// A card that leads nowhere: no answer comes, not even an ABORT. The association has nothing to do with it, and is not idle for
+/// heartbeats. The serial number is answered by another way, so that other changes go on, and the address is told of again.
+#[test]
+fn a_card_that_leads_nowhere_costs_no_association_and_is_told_of_later() {
+    let (mut p, host) = one_card(Finds::ByTagOfWildcard);
+    p.lose(|q| q.from == A && q.source == outside(1));
+    change(&mut p, A, &[1], &[]);
+    run(&mut p, &host, 300_000);
+    assert_eq!(p.state(A), "ESTABLISHED");
+    assert!(!added(&mut p));
+    let of_data = p.path(A, 0);
+    assert_eq!(of_data.error_count, 0);
+    p.with(A, |now, e, id| {
+        e.set_peer_primary(now, id, address(0, A).ip())
+    })
+    .unwrap();
+    run(&mut p, &host, 200_000);
+    let what = AddressChange::PrimaryOfPeer(address(0, A).ip());
+    let events = p.take_events(A);
+    assert!(
+        events.contains(&Event::AddressChanged { what }),
+        "{events:?}"
+    );
+    // Each time for longer: not more than one packet in ten seconds by then.
+    let before = p.take_drawings_with(&["ASCONF +"]).len();
+    run(&mut p, &host, 300_000);
+    let drawn = p.take_drawings_with(&["ASCONF +"]);
+    assert!(drawn.len() <= 30, "{before} before, then {drawn:#?}");
+    // Now it leads to the peer.
+    p.heal();
+    run(&mut p, &host, 130_000);
+    assert!(added(&mut p));
+}
+
+/// The first ASCONFs from the new card are lost, and the old card is dead by then: it leaves from both in turn.
+#[test]
+fn an_asconf_that_was_lost_leaves_from_the_new_card_again_when_the_old_one_is_dead() {
+    let (mut p, host) = one_card(Finds::ByTagOfWildcard);
+    let mut left = 4;
+    p.lose(move |q| {
+        let new = q.source == outside(1) || q.destination == outside(1);
+        if q.from == A && new && left > 0 {
+            left -= 1;
+            return true;
+        }
+        // From the old card nothing passes.
+        q.from == A && !new
+    });
+    change(&mut p, A, &[1], &[]);
+    run(&mut p, &host, 60_000);
+    assert!(added(&mut p));
+    assert_eq!(p.state(A), "ESTABLISHED");
+}
+
+/// Z denies what comes to its second address, which it has deleted and has not told of yet: usrsctp.
+#[test]
+fn a_peer_that_denies_one_address_keeps_the_association_by_the_others() {
+    let (mut p, _) = Changing { a: 2, z: 2 }.up();
+    assert_eq!(p.path_state(A, 1), PathState::Active);
+    let tag = p.reader.tags[Z];
+    let denial = packet(Z, tag, |b| b.abort(true, |_| {}));
+    p.inject_bytes(A, address(1, Z), &denial);
+    assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
+    p.run(500);
+    assert_drawn(
+        &p.take_drawings_with(&["A -> HEARTBEAT"]),
+        &["A -> HEARTBEAT -> Z", "A -> HEARTBEAT -> Z (path 1)"],
+    );
+    // It was another one's, or the address is back.
+    assert_eq!(
+        (p.state(A), p.path_state(A, 1)),
+        ("ESTABLISHED", PathState::Active)
+    );
+    p.assert_carries_data();
+}
+
+/// The controls: a peer that knows nothing says so at each address, one with a single address once, and one that cannot change
+/// its addresses has deleted none.
+#[test]
+fn a_peer_that_denies_all_addresses_has_lost_the_association() {
+    let deny = |p: &mut Pair, path| {
+        let tag = p.reader.tags[Z];
+        let denial = packet(Z, tag, |b| b.abort(true, |_| {}));
+        p.inject_bytes(A, address(path, Z), &denial);
+    };
+    let (mut p, _) = Changing { a: 2, z: 2 }.up();
+    p.lose(|q| q.from == A);
+    deny(&mut p, 1);
+    assert_eq!(p.state(A), "ESTABLISHED");
+    deny(&mut p, 0);
+    assert_eq!(p.state(A), "released");
+    let (mut p, _) = Changing { a: 1, z: 1 }.up();
+    deny(&mut p, 0);
+    assert_eq!(p.state(A), "released");
+    let mut p = Pair::up(2, &plain());
+    deny(&mut p, 1);
+    assert_eq!(p.state(A), "released");
+}

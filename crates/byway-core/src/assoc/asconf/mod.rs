@@ -37,6 +37,9 @@ pub(crate) struct Asconf {
     translated: Vec<IpAddr>,
     /// Addresses of this side that the peer was told only so that it finds the association by them.
     named: Vec<IpAddr>,
+    /// How often T4-rto expired, since one was answered, while an ASCONF left from the address that the wildcard in it
+    /// stands for.
+    silences: u8,
     /// Each addition has its own ASCONF, because several in one were refused together.
     one_by_one: bool,
     /// The peer does not understand additions and deletions (sections 5.1, A9, and 5.3,
@@ -105,7 +108,12 @@ struct Request {
     elsewhere: bool,
     /// It leaves once more before T4-rto expires.
     early: bool,
+    /// How often T4-rto expired while it left from the address that the wildcard stands for.
+    unanswered: u8,
 }
+
+/// After so many, an ASCONF leaves from another address of this side.
+const MOST_UNANSWERED: u8 = 2;
 
 impl Request {
     fn memory(&self) -> usize {
@@ -167,6 +175,7 @@ impl Association {
                 refused: Vec::new(),
                 translated: Vec::new(),
                 named: Vec::new(),
+                silences: 0,
                 one_by_one: false,
                 refuses: Refuses::default(),
                 peer_last: peer_tsn.0.wrapping_sub(1),

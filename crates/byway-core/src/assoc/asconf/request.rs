@@ -1,6 +1,6 @@
 //! This side changes its addresses (RFC 5061 sections 5.1 and 5.3).
 
-use super::{Asconf, Change, Request};
+use super::{Asconf, Change, MOST_UNANSWERED, Request};
 use crate::api::{AddressChange, CommandError, Event, LossReason};
 use crate::assoc::{AbortReason, Association, Ctx, Inbound};
 use crate::config::Wildcard;
@@ -153,7 +153,7 @@ impl Association {
         let adding = asconf.adding();
         let left = self.addresses.local.len() + adding.len();
         let aside = self.put_aside(ctx);
-        let own_source = self.wildcard_stands_for();
+        let own_source = self.wildcard_stands_for(ctx);
         let way = self.way_of_asconf(ctx, (&adding, own_source), None);
         let address = way.map(|(source, path)| self.known_address(source, path));
         let (rule, peer) = self.wildcard_rule();
@@ -183,6 +183,7 @@ impl Association {
             own_source,
             elsewhere: false,
             early: own_source.is_some(),
+            unanswered: 0,
         }));
         asconf.next = asconf.next.wrapping_add(1);
         self.transmit_asconf(ctx);
@@ -202,15 +203,21 @@ impl Association {
     }
 
     /// The source that the next ASCONF must have, as the wildcard in it stands for it: the address that comes, or the one
-    /// that is to be the primary.
-    fn wildcard_stands_for(&self) -> Option<SocketAddr> {
+    /// that is to be the primary. If no path leads by the card of the latter, it is named.
+    fn wildcard_stands_for(&self, ctx: &mut Ctx<'_>) -> Option<SocketAddr> {
         let asconf = self.optional.asconf.as_ref()?;
         let next = asconf.waiting.iter().min_by_key(|c| c.rank())?;
         match *next {
             Change::Add(a) => Some(a).filter(|a| self.is_wild(a.ip())),
             Change::SetPrimary(ip) => {
                 let mut ours = self.addresses.local.iter().copied();
-                ours.find(|a| a.ip() == ip).filter(|_| self.is_wild(ip))
+                let own = ours.find(|a| a.ip() == ip && self.is_wild(ip))?;
+                let mut of_peer = self.paths.iter().filter(|p| p.is_of_peer());
+                let leads = of_peer.any(|p| {
+                    let remote = p.remote().ip();
+                    remote.is_ipv4() == ip.is_ipv4() && ctx.routes.leads_by_own_card(own, remote)
+                });
+                leads.then_some(own)
             }
             _ => None,
         }
@@ -334,10 +341,12 @@ impl Association {
         };
         order.extend(view.ring(first).filter(of_peer));
         if let Some(own) = own_source {
-            // From another card it would have another source, and the wildcard would stand for that.
+            // From another card it would have another source, and the wildcard would stand for that. The first one
+            // takes the path of this source, if there is one; it may be what does not answer.
             order.sort_by_key(|p| {
-                let remote = self.paths.get(*p).remote().ip();
-                !ctx.routes.leads_by_own_card(own, remote)
+                let p = self.paths.get(*p);
+                let by_own_card = ctx.routes.leads_by_own_card(own, p.remote().ip());
+                (!by_own_card, after.is_none() && p.local() != own)
             });
         }
         let ways = order.iter().filter_map(|&path| {
@@ -418,7 +427,16 @@ impl Association {
             (source, self.paths.get(path).remote()),
             Some(path),
         );
-        let rto = self.paths.get(path).rtt.rto();
+        let mut rto = self.paths.get(path).rtt.rto();
+        if let Some(asconf) = &self.optional.asconf
+            && asconf
+                .request
+                .as_ref()
+                .is_some_and(|r| r.must_leave_from().is_some())
+        {
+            let longer = rto.saturating_mul(1 << asconf.silences.min(16));
+            rto = longer.min(self.cfg.rto.max).max(rto);
+        }
         // The peer may answer the first packet from a new source to the UDP port of the old one: Linux and usrsctp do.
         let rule = self.cfg.failover.probe_timeout.filter(|_| early);
         // Of the new way nothing is known yet.
@@ -478,6 +496,10 @@ impl Association {
             self.repeat_early(ctx);
             return;
         }
+        if self.doubts_own_source() {
+            self.resend_asconf(ctx, Some(path).filter(|p| self.paths.contains(*p)));
+            return;
+        }
         if self.paths.contains(path) {
             self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
             self.blame(path, PathTrouble::ControlUnanswered);
@@ -487,7 +509,37 @@ impl Association {
             }
             self.choose_data_path(ctx, None);
         }
+        if let Some(asconf) = &mut self.optional.asconf
+            && let Some(request) = &mut asconf.request
+            && request.unanswered > 0
+        {
+            // The other addresses may be what leads nowhere: in turn.
+            request.elsewhere = false;
+        }
         self.resend_asconf(ctx, Some(path).filter(|p| self.paths.contains(*p)));
+    }
+
+    /// T4-rto expired for an ASCONF that left from the address that the wildcard in it stands for, while this side has
+    /// others. The way from there is in doubt, and not the path, so this is no error of the path and none of the
+    /// association (beside RFC 5061 section 5.1, B1): who switches on a card that leads nowhere keeps its association. When it has
+    /// happened too often, the ASCONF leaves from another address, so that the serial number is answered.
+    fn doubts_own_source(&mut self) -> bool {
+        let Some(asconf) = &mut self.optional.asconf else {
+            return false;
+        };
+        let Some(request) = &mut asconf.request else {
+            return false;
+        };
+        let Some(own) = request.must_leave_from() else {
+            return false;
+        };
+        if self.addresses.local.iter().all(|a| *a == own) {
+            return false;
+        }
+        request.unanswered = request.unanswered.saturating_add(1);
+        request.elsewhere = request.unanswered >= MOST_UNANSWERED;
+        asconf.silences = asconf.silences.saturating_add(1);
+        true
     }
 
     /// The ASCONF from a new source leaves once more before T4-rto expires, which counts for nothing.
@@ -580,11 +632,19 @@ impl Association {
         let failed = |at: usize| results.failure(&request.changes, at);
         self.retry_refused(&request, failed);
         // It goes to the source of the packet that it answers (section 5.2, E6).
-        let own = request.own_source.filter(|_| request.elsewhere);
+        let left_elsewhere = request.elsewhere || request.unanswered >= MOST_UNANSWERED;
+        let own = request.own_source.filter(|_| left_elsewhere);
         let in_vain = own.filter(|own| own.ip() != inbound.destination.ip());
+        if let (Some(asconf), None) = (&mut self.optional.asconf, in_vain) {
+            asconf.silences = 0;
+        }
         for (at, (correlation, change)) in request.changes.iter().enumerate() {
             if in_vain.is_some_and(|own| change.tells_of(own)) {
-                self.name_source(ctx, *change);
+                if request.unanswered >= MOST_UNANSWERED {
+                    self.try_source_again(ctx, *change);
+                } else {
+                    self.name_source(ctx, *change);
+                }
             } else {
                 self.note_result(ctx, *change, failed(at));
             }
@@ -699,6 +759,20 @@ impl Association {
                 asconf.want([Change::Name(own.ip()), change]);
             }
             Change::SetPrimary(_) if !asconf.waiting.contains(&change) => asconf.want([change]),
+            _ => self.note_result(ctx, change, Some(cause_code::UNRESOLVABLE_ADDRESS)),
+        }
+    }
+
+    /// Nothing came back to a source of this side, so the peer was not told of it. An address that comes is told of
+    /// again, each time for longer; a primary is not.
+    #[cold]
+    fn try_source_again(&mut self, ctx: &mut Ctx<'_>, change: Change) {
+        match (&mut self.optional.asconf, change) {
+            (Some(asconf), Change::Add(own)) => {
+                if !asconf.waiting.contains(&Change::Delete(own)) {
+                    asconf.want([change]);
+                }
+            }
             _ => self.note_result(ctx, change, Some(cause_code::UNRESOLVABLE_ADDRESS)),
         }
     }

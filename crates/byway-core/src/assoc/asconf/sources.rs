@@ -262,6 +262,41 @@ impl Association {
         elsewhere && proven.all(|p| (p.local(), p.remote()) != pair)
     }
 
+    /// The confirmed path that an ABORT with the T bit came from, if the peer may change its addresses, and another path to
+    /// another address of it has answered.
+    ///
+    /// A host finds no association for an address that it has just deleted, and its ASCONF that says so may be on its way: usrsctp
+    /// deletes first and tells then. A peer that has lost the association says the same at its other addresses, which
+    /// are asked at once.
+    #[cold]
+    pub(in crate::assoc) fn denies_one_address(&self, inbound: &Inbound<'_>) -> Option<PathId> {
+        let path = self.paths.find_source(inbound.source)?;
+        if !self.changes_addresses() || !self.is_confirmed(path) {
+            return None;
+        }
+        let remote = inbound.source.ip();
+        let others = self.paths.ids().filter(|p| *p != path);
+        let mut sound = others.map(|p| self.paths.get(p)).filter(|p| {
+            p.state() == PathState::Active && p.is_confirmed() && p.remote().ip() != remote
+        });
+        sound.any(Path::has_answered_here).then_some(path)
+    }
+
+    /// No data leaves to an address at which the peer denied the association until it answers there, and all other
+    /// confirmed ones are asked.
+    #[cold]
+    pub(in crate::assoc) fn doubt_address(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) {
+        let Some(path) = self.denies_one_address(inbound) else {
+            return;
+        };
+        for other in self.paths.ids() {
+            if other != path && self.is_confirmed(other) {
+                self.want_heartbeat(other);
+            }
+        }
+        self.doubt_source(ctx, path);
+    }
+
     /// The peer does not know the source of this path's packets. The user gave the address of the peer, which counts as
     /// confirmed (RFC 9260 section 5.4), but no data may leave there before a heartbeat is answered.
     pub(super) fn doubt_source(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
