@@ -33,6 +33,9 @@ const RECEIVE_LEN: usize = 1 << 16;
 /// The system gives memory in pages of so many bytes.
 const PAGE: usize = 4096;
 
+/// Whether a call that fills less than a batch leaves nothing behind, as recvmmsg does.
+const READS_ALL: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
 /// Memory that received datagrams may hold while little comes, in bytes: a page for each of the buffers
 /// of a call, twice.
 const KEPT: usize = 2 * BATCH_SIZE * PAGE;
@@ -390,11 +393,20 @@ impl Socket {
                 IoSliceMut::new(chunks.next().expect("storage holds BATCH_SIZE chunks"))
             });
             let metas = &mut into.metas;
+            let mut all = None;
             let got = self.io.try_io(Interest::READABLE, || {
-                self.state
-                    .recv(UdpSockRef::from(&*self.io), &mut slices, metas)
+                let n = self
+                    .state
+                    .recv(UdpSockRef::from(&*self.io), &mut slices, metas)?;
+                if READS_ALL && n < BATCH_SIZE {
+                    // Nothing is left. To say so here spares the call that would: what arrives from now on makes
+                    // the socket readable again.
+                    all = Some(n);
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                Ok(n)
             });
-            match got {
+            match all.map_or(got, Ok) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                 Err(e) if self.is_told(&e) => self.take_told(&mut into.told),
                 Ok(n) => {
