@@ -1,6 +1,7 @@
 //! The whole way, with few runs.
 
 use super::*;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn request(target: Target) -> Request {
@@ -17,14 +18,19 @@ const LITTLE: Fixed = Fixed {
     check: 16,
 };
 
+/// The answers to [`request`], which several tests look at. They take seconds.
+static OF_LINUX: LazyLock<Advice> = LazyLock::new(|| answer(Target::Linux));
+static OF_USRSCTP: LazyLock<Advice> = LazyLock::new(|| answer(Target::Usrsctp));
+
+fn answer(target: Target) -> Advice {
+    advise(&request(target), &LITTLE, &Hooks::default()).unwrap()
+}
+
 #[test]
 fn the_same_request_gives_the_same_answer_and_its_files_the_same_figures() {
     let request = request(Target::Linux);
-    let advice = advise(&request, &LITTLE, &Hooks::default()).unwrap();
-    assert_eq!(
-        advise(&request, &LITTLE, &Hooks::default()).unwrap(),
-        advice
-    );
+    let advice = answer(Target::Linux);
+    assert_eq!(*OF_LINUX, advice);
     let files = files(&request, &advice).unwrap();
     let again = rerun(&advice, &files).unwrap();
     assert!(
@@ -62,14 +68,11 @@ fn a_baseline_that_the_table_shows_to_be_better_is_recommended() {
 
 #[test]
 fn what_linux_and_usrsctp_cannot_be_set_to_is_said() {
-    let said = |target| {
-        let advice = advise(&request(target), &LITTLE, &Hooks::default()).unwrap();
-        advice.notes.join(" ")
-    };
-    for target in [Target::Linux, Target::Usrsctp] {
+    for (target, advice) in [(Target::Linux, &OF_LINUX), (Target::Usrsctp, &OF_USRSCTP)] {
         let cannot = format!("{} cannot be set to preset byway", target.name());
-        assert!(said(target).contains(&cannot), "{}", said(target));
-        assert!(said(target).contains("caro-2006"));
+        let said = advice.notes.join(" ");
+        assert!(said.contains(&cannot), "{said}");
+        assert!(said.contains("caro-2006"));
     }
 }
 
@@ -108,8 +111,7 @@ fn the_answer_is_a_table_of_80_columns_with_settings_of_the_target() {
 
 #[test]
 fn swapped_sides_are_worse_and_equal_sides_show_nothing() {
-    let advice = advise(&request(Target::Usrsctp), &LITTLE, &Hooks::default()).unwrap();
-    let rows = &advice.targets[0].rows;
+    let rows = &OF_USRSCTP.targets[0].rows;
     let default = rows.iter().find(|r| r.role == Role::Default).unwrap();
     let stall = |s: &Sample| s.stall_s;
     let shown = |a: &Outlook, b: &Outlook| compare(&a.samples, &b.samples, stall).shown;
