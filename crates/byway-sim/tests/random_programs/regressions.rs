@@ -995,3 +995,46 @@ fn an_init_lists_its_addresses_where_the_other_side_begins_too() {
     });
     assert!(outcome.failures.is_empty(), "{outcome:?}");
 }
+
+/// Z has one path, and asks for its other address as the primary, which the wildcard names. So the ASCONF left from there, which leads
+/// nowhere, and was sent until the association had too many errors.
+#[test]
+fn a_source_that_leads_nowhere_costs_no_association() {
+    let a = Settings {
+        rto: 3,
+        sack: 15,
+        hb: 15,
+        asconf: 2,
+        ..Settings::default()
+    };
+    let z = Settings {
+        rto: 6,
+        hb: 15,
+        streams: 16,
+        pmr: 5,
+        byway: 8,
+        asconf: 7,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        seed: 95,
+        paths: vec![
+            PathPlan {
+                duplicate: 6,
+                ..path(70)
+            },
+            path(0),
+            path(0),
+        ],
+        settings: two(a, z),
+        steps: vec![
+            step(0, 0, send(0, 1, 1)),
+            step(91, 0, send(0, 1453, 8)),
+            step(0, 1, Op::PeerPrimary(0)),
+            step(4200, 0, send(0, 1, 1)),
+        ],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+    assert_eq!(outcome.missing, 0);
+}

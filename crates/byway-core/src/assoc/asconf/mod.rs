@@ -40,6 +40,8 @@ pub(crate) struct Asconf {
     /// How often T4-rto expired, since one was answered, while an ASCONF left from the address that the wildcard in it
     /// stands for.
     silences: u8,
+    /// Addresses of this side from which nothing came back: other changes go before them.
+    silent: Vec<SocketAddr>,
     /// Each addition has its own ASCONF, because several in one were refused together.
     one_by_one: bool,
     /// The peer does not understand additions and deletions (sections 5.1, A9, and 5.3,
@@ -137,7 +139,7 @@ impl Asconf {
         size_of::<Asconf>()
             + self.request.as_ref().map_or(0, |r| r.memory())
             + self.waiting.capacity() * size_of::<Change>()
-            + self.refused.capacity() * size_of::<SocketAddr>()
+            + (self.refused.capacity() + self.silent.capacity()) * size_of::<SocketAddr>()
             + (self.translated.capacity() + self.named.capacity()) * size_of::<IpAddr>()
             + self.answers.capacity() * size_of::<(u32, Vec<u8>)>()
             + answers
@@ -176,6 +178,7 @@ impl Association {
                 translated: Vec::new(),
                 named: Vec::new(),
                 silences: 0,
+                silent: Vec::new(),
                 one_by_one: false,
                 refuses: Refuses::default(),
                 peer_last: peer_tsn.0.wrapping_sub(1),

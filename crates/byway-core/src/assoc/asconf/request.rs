@@ -224,7 +224,8 @@ impl Association {
     }
 
     /// Takes out the additions that the wildcard tells of and whose cards have no way to the peer yet: from another
-    /// card they would add the source that the peer knows. They wait for routes while there is another address.
+    /// card they would add the source that the peer knows. They wait for routes while there is another address. Those
+    /// from which nothing came back wait for all other changes.
     ///
     /// Where the way leads to an address of the peer that is not confirmed, an ASCONF cannot take it (RFC 9260 section 5.4). Then
     /// another card serves, unless a translator is known to be before the address.
@@ -241,7 +242,14 @@ impl Association {
         let Some(asconf) = &self.optional.asconf else {
             return Vec::new();
         };
+        let is_silent = |c: &Change| match *c {
+            Change::Add(a) => asconf.silent.contains(&a),
+            Change::SetPrimary(ip) => asconf.silent.iter().any(|a| a.ip() == ip),
+            _ => false,
+        };
+        let others_wait = !asconf.waiting.iter().all(is_silent);
         let waits = |c: &Change, ctx: &mut Ctx<'_>| match *c {
+            Change::Add(_) if others_wait && is_silent(c) => true,
             Change::Add(a) if self.is_wild(a.ip()) => {
                 let strict = asconf.translated.contains(&a.ip());
                 let mut same = remotes
@@ -732,8 +740,13 @@ impl Association {
             self.event(ctx, Event::AddressChangeRefused { what, cause });
             return;
         }
-        if let (Some(asconf), Change::Add(a)) = (&mut self.optional.asconf, change) {
-            asconf.refused.retain(|r| *r != a);
+        if let (Some(asconf), Change::Add(a) | Change::Delete(a)) =
+            (&mut self.optional.asconf, change)
+        {
+            asconf.silent.retain(|s| *s != a);
+            if matches!(change, Change::Add(_)) {
+                asconf.refused.retain(|r| *r != a);
+            }
         }
         if let Change::Add(a) = change
             && !self.is_being_deleted(a.ip())
@@ -771,6 +784,9 @@ impl Association {
             (Some(asconf), Change::Add(own)) => {
                 if !asconf.waiting.contains(&Change::Delete(own)) {
                     asconf.want([change]);
+                    if !asconf.silent.contains(&own) {
+                        asconf.silent.push(own);
+                    }
                 }
             }
             _ => self.note_result(ctx, change, Some(cause_code::UNRESOLVABLE_ADDRESS)),
@@ -857,6 +873,7 @@ impl Asconf {
 
     /// An address goes before its addition was sent.
     fn forget_waiting(&mut self, ip: IpAddr) {
+        self.silent.retain(|a| a.ip() != ip);
         self.waiting.retain(|c| match c {
             Change::Add(a) => a.ip() != ip,
             Change::SetPrimary(a) | Change::Name(a) => *a != ip,

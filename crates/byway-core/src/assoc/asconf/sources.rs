@@ -271,7 +271,7 @@ impl Association {
     #[cold]
     pub(in crate::assoc) fn denies_one_address(&self, inbound: &Inbound<'_>) -> Option<PathId> {
         let path = self.paths.find_source(inbound.source)?;
-        if !self.changes_addresses() || !self.is_confirmed(path) {
+        if !self.can_change_addresses() || !self.is_confirmed(path) {
             return None;
         }
         let remote = inbound.source.ip();
