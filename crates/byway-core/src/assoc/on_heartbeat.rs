@@ -52,6 +52,7 @@ impl Association {
         if !self.state.answers_heartbeats() {
             return;
         }
+        self.note_asked(ctx.now, inbound.destination.ip());
         let path = self.paths.find_source(inbound.source);
         let along = |p: &PathId| self.paths.get(*p).local() == *inbound.destination;
         let Some(path) = path.filter(along) else {

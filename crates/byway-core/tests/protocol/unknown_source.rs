@@ -540,3 +540,34 @@ fn a_peer_that_denies_all_addresses_has_lost_the_association() {
         assert_ne!(p.state(A), "ESTABLISHED");
     }
 }
+
+/// Linux hangs if a deletion leaves it several addresses that are all unconfirmed, as a name is behind a translator. So the
+/// deletion waits until the peer has asked the new address.
+#[test]
+fn a_peer_that_was_told_a_name_deletes_nothing_before_it_has_asked_the_new_address() {
+    let (mut p, host) = one_card(Finds::ByAddress);
+    let seen = host.clone();
+    p.lose(move |q| {
+        // As the host above, and no heartbeat of it comes.
+        let found = q.from == Z
+            || seen.borrow().known.contains(&q.source.ip())
+            || address_parameter(q).is_some_and(|a| seen.borrow().known.contains(&a));
+        if !found {
+            seen.borrow_mut().unknown.push((q.source, q.destination));
+        }
+        !found || q.from == Z && q.text == "HEARTBEAT"
+    });
+    change(&mut p, A, &[1], &[]);
+    run(&mut p, &host, 200);
+    assert!(added(&mut p));
+    p.ends[A].set_routes(Box::new(SecondCard));
+    change(&mut p, A, &[], &[0]);
+    run(&mut p, &host, 4000);
+    assert_eq!(p.take_drawings_with(&["ASCONF -"]), [""; 0]);
+    p.heal();
+    run(&mut p, &host, 60_000);
+    let drawn = p.take_drawings_with(&["Z -> HEARTBEAT -> A (path 1)", "ASCONF -"]);
+    let deletes = drawn.iter().position(|d| d.contains("ASCONF -0.0.0.0"));
+    assert!(deletes.is_some_and(|at| at > 0), "{drawn:#?}");
+    assert_eq!(paths(&mut p, Z), [(outside(1), PathState::Active)]);
+}

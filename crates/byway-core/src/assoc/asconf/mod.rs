@@ -15,7 +15,7 @@ mod sources;
 
 use super::Association;
 use crate::path::PathId;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use byway_wire::Tsn;
 use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ pub(crate) struct Asconf {
     /// Addresses of this side that have a translator before them, as the peer showed: it did not know them.
     translated: Vec<IpAddr>,
     /// Addresses of this side that the peer was told only so that it finds the association by them.
-    named: Vec<IpAddr>,
+    named: Vec<Named>,
     /// How often T4-rto expired, since one was answered, while an ASCONF left from the address that the wildcard in it
     /// stands for.
     silences: u8,
@@ -67,6 +67,17 @@ struct Held {
     destination: SocketAddr,
     info: Box<[u8]>,
 }
+
+/// An address that the peer knows by name.
+#[derive(Copy, Clone, Debug)]
+struct Named {
+    ip: IpAddr,
+    /// A HEARTBEAT of the peer came there.
+    asked: bool,
+}
+
+/// After the answer to the peer's HEARTBEAT, so that it arrives first.
+const AFTER_ANSWER: Duration = Duration::from_millis(50);
 
 /// HEARTBEATs whose answers wait: most of them, and the longest Heartbeat Info. Beyond that the peer's
 /// next one is answered.
@@ -140,7 +151,8 @@ impl Asconf {
             + self.request.as_ref().map_or(0, |r| r.memory())
             + self.waiting.capacity() * size_of::<Change>()
             + (self.refused.capacity() + self.silent.capacity()) * size_of::<SocketAddr>()
-            + (self.translated.capacity() + self.named.capacity()) * size_of::<IpAddr>()
+            + self.translated.capacity() * size_of::<IpAddr>()
+            + self.named.capacity() * size_of::<Named>()
             + self.answers.capacity() * size_of::<(u32, Vec<u8>)>()
             + answers
             + self.held.capacity() * (size_of::<Held>() + LONGEST_HELD)
@@ -204,6 +216,20 @@ impl Association {
     #[inline]
     pub(in crate::assoc) fn asconf_memory(&self) -> usize {
         self.optional.asconf.as_ref().map_or(0, |a| a.memory())
+    }
+
+    /// A HEARTBEAT came to an address of this side: the peer is about to confirm it.
+    pub(super) fn note_asked(&mut self, now: Instant, own: IpAddr) {
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        let mut named = asconf.named.iter_mut();
+        if let Some(named) = named.find(|n| n.ip == own && !n.asked) {
+            named.asked = true;
+            if asconf.request.is_none() {
+                self.timers.t4 = Some(now + AFTER_ANSWER);
+            }
+        }
     }
 
     /// Whether ASCONF and ASCONF-ACK may be sent and handled (section 5.1.1, C4).

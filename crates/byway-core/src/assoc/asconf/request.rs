@@ -1,6 +1,6 @@
 //! This side changes its addresses (RFC 5061 sections 5.1 and 5.3).
 
-use super::{Asconf, Change, MOST_UNANSWERED, Request};
+use super::{Asconf, Change, MOST_UNANSWERED, Named, Request};
 use crate::api::{AddressChange, CommandError, Event, LossReason};
 use crate::assoc::{AbortReason, Association, Ctx, Inbound};
 use crate::config::Wildcard;
@@ -225,7 +225,7 @@ impl Association {
 
     /// Takes out the additions that the wildcard tells of and whose cards have no way to the peer yet: from another
     /// card they would add the source that the peer knows. They wait for routes while there is another address. Those
-    /// from which nothing came back wait for all other changes.
+    /// from which nothing came back wait for all other changes. And the deletions that the peer would not survive.
     ///
     /// Where the way leads to an address of the peer that is not confirmed, an ASCONF cannot take it (RFC 9260 section 5.4). Then
     /// another card serves, unless a translator is known to be before the address.
@@ -248,7 +248,17 @@ impl Association {
             _ => false,
         };
         let others_wait = !asconf.waiting.iter().all(is_silent);
+        // The wildcard deletes all addresses but one. Linux (6.1) never ends to look for a path if it has several at that moment,
+        // all unconfirmed (`sctp_assoc_update_retran_path`): the name, which a translator hides, and the new one, which its
+        // next heartbeat confirms.
+        let last = match *self.addresses.local {
+            [last] => Some(last.ip()),
+            _ => None,
+        };
+        let unasked = |n: &Named| last == Some(n.ip) && !n.asked;
+        let hangs = asconf.adding().is_empty() && asconf.named.iter().any(unasked);
         let waits = |c: &Change, ctx: &mut Ctx<'_>| match *c {
+            Change::Delete(_) if hangs => true,
             Change::Add(_) if others_wait && is_silent(c) => true,
             Change::Add(a) if self.is_wild(a.ip()) => {
                 let strict = asconf.translated.contains(&a.ip());
@@ -399,7 +409,7 @@ impl Association {
     /// packet; usrsctp does so by the verification tag.
     fn known_address(&self, source: SocketAddr, path: PathId) -> IpAddr {
         let asconf = self.optional.asconf.as_ref();
-        let named = |ip: IpAddr| asconf.is_some_and(|a| a.named.contains(&ip));
+        let named = |ip: IpAddr| asconf.is_some_and(|a| a.knows_name(ip));
         let own = if self.addresses.local.contains(&source) || named(source.ip()) {
             source.ip()
         } else {
@@ -494,6 +504,8 @@ impl Association {
             .as_ref()
             .and_then(|a| a.request.as_ref());
         let Some((path, early)) = request.map(|r| (r.path, r.early)) else {
+            // The peer has asked the new address, for which a deletion waited.
+            self.send_asconf(ctx);
             return;
         };
         self.observe(ctx, || Observation::TimerFired {
@@ -768,7 +780,7 @@ impl Association {
             return;
         };
         match change {
-            Change::Add(own) if !asconf.named.contains(&own.ip()) => {
+            Change::Add(own) if !asconf.knows_name(own.ip()) => {
                 asconf.want([Change::Name(own.ip()), change]);
             }
             Change::SetPrimary(_) if !asconf.waiting.contains(&change) => asconf.want([change]),
@@ -800,7 +812,7 @@ impl Association {
             return;
         };
         let Some(cause) = failed else {
-            asconf.named.push(ip);
+            asconf.named.push(Named { ip, asked: false });
             return;
         };
         let waits = |c: &Change| matches!(c, Change::Add(a) if a.ip() == ip);
@@ -829,6 +841,11 @@ impl Association {
 }
 
 impl Asconf {
+    /// Whether the peer was told this address only so that it finds the association by it.
+    fn knows_name(&self, ip: IpAddr) -> bool {
+        self.named.iter().any(|n| n.ip == ip)
+    }
+
     /// The addresses that come, of the ASCONF under way first, without those that went
     /// again.
     pub(super) fn adding(&self) -> SmallVec<[SocketAddr; 4]> {
@@ -907,7 +924,7 @@ impl Asconf {
         let several = self.waiting.iter().filter(adds).count() > 1;
         // Where Linux finds the association by a name, it takes the named address for the source of the changes that
         // are not additions.
-        let named = own_source.is_some_and(|own| self.named.contains(&own.ip()));
+        let named = own_source.is_some_and(|own| self.knows_name(own.ip()));
         // Another address that the wildcard names would be another source.
         let other = self.waiting.iter().any(|c| match c {
             Change::SetPrimary(ip) => wildcard(*ip) && own_source.is_none_or(|o| o.ip() != *ip),
