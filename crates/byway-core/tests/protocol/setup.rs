@@ -418,7 +418,9 @@ fn an_address_that_found_no_room_becomes_a_path_when_the_second_init_ack_leaves_
     p.run(30);
     assert_eq!(p.state(A), "COOKIE-ECHOED");
     // The second INIT ACK does not list the second address.
-    p.ends[Z].remove_local_address(p.now, address(1, Z).ip()).unwrap();
+    p.ends[Z]
+        .remove_local_address(p.now, address(1, Z).ip())
+        .unwrap();
     p.run(500);
     assert_eq!(p.state(A), "ESTABLISHED");
     assert_eq!(p.path(A, 1).remote, address(2, Z));
@@ -436,7 +438,9 @@ fn an_address_without_a_path_becomes_one_although_the_second_init_ack_does_not_l
     p.run(30);
     assert_eq!(p.state(A), "COOKIE-ECHOED");
     for gone in [1, 2] {
-        p.ends[Z].remove_local_address(p.now, address(gone, Z).ip()).unwrap();
+        p.ends[Z]
+            .remove_local_address(p.now, address(gone, Z).ip())
+            .unwrap();
     }
     p.run(500);
     assert_eq!(p.state(A), "ESTABLISHED");
