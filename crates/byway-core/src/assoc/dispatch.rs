@@ -235,6 +235,30 @@ impl Association {
         })
     }
 
+    /// An ABORT arrived, with the T bit or not. It ends the association if it says so of the whole of it.
+    fn on_abort(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        (t_bit, causes): (bool, Causes<'_>),
+    ) {
+        if self.is_being_deleted(inbound.destination.ip()) {
+            // RFC 5061 sections 5.3, F4, and 5.3.1.
+            let why = "ABORT to an address that is being deleted";
+            self.discard(ctx, Rule::Misplaced, why);
+        } else if t_bit && self.tries_source(inbound) {
+            let why = "ABORT to a source that the peer does not know";
+            self.discard(ctx, Rule::Misplaced, why);
+            self.on_unknown_source(ctx, inbound);
+        } else if t_bit && self.denies_one_address(inbound).is_some() {
+            let why = "ABORT from an address that the peer may have deleted";
+            self.discard(ctx, Rule::Misplaced, why);
+            self.doubt_address(ctx, inbound);
+        } else {
+            self.lose(ctx, LossReason::AbortedByPeer(describe(causes)));
+        }
+    }
+
     /// Handles a chunk that is neither DATA nor SACK. These are rare, so they have their
     /// own function and packets without them do not pay for them.
     #[cold]
@@ -270,36 +294,8 @@ impl Association {
                 self.on_shutdown_complete(ctx);
                 return Ok(false);
             }
-            Chunk::Abort(_) if self.is_being_deleted(inbound.destination.ip()) => {
-                // RFC 5061 sections 5.3, F4, and 5.3.1.
-                self.discard(
-                    ctx,
-                    Rule::Misplaced,
-                    "ABORT to an address that is being deleted",
-                );
-                return Ok(false);
-            }
-            Chunk::Abort(_) if raw.flags & 1 == 1 && self.tries_source(inbound) => {
-                self.discard(
-                    ctx,
-                    Rule::Misplaced,
-                    "ABORT to a source that the peer does not know",
-                );
-                self.on_unknown_source(ctx, inbound);
-                return Ok(false);
-            }
-            Chunk::Abort(_) if raw.flags & 1 == 1 && self.denies_one_address(inbound).is_some() => {
-                self.discard(
-                    ctx,
-                    Rule::Misplaced,
-                    "ABORT from an address that the peer may have deleted",
-                );
-                self.doubt_address(ctx, inbound);
-                return Ok(false);
-            }
             Chunk::Abort(a) => {
-                let causes = describe(a.causes);
-                self.lose(ctx, LossReason::AbortedByPeer(causes));
+                self.on_abort(ctx, inbound, (raw.flags & 1 == 1, a.causes));
                 return Ok(false);
             }
             Chunk::Error(e) => self.on_error(ctx, e.causes, gathered),
