@@ -504,6 +504,8 @@ fn a_peer_that_denies_one_address_keeps_the_association_by_the_others() {
     assert_eq!(p.path_state(A, 1), PathState::Active);
     deny(&mut p, 1);
     assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
+    // What was in flight is denied, too.
+    deny(&mut p, 1);
     p.run(500);
     assert_drawn(
         &p.take_drawings(),
@@ -541,10 +543,8 @@ fn a_peer_that_denies_all_addresses_has_lost_the_association() {
     }
 }
 
-/// Linux hangs if a deletion leaves it several addresses that are all unconfirmed, as a name is behind a translator. So the
-/// deletion waits until the peer has asked the new address.
-#[test]
-fn a_peer_that_was_told_a_name_deletes_nothing_before_it_has_asked_the_new_address() {
+/// The peer was told a name, and none of its heartbeats comes to the new address. Then the first card goes.
+fn unasked() -> (Pair, Rc<RefCell<Host>>) {
     let (mut p, host) = one_card(Finds::ByAddress);
     let seen = host.clone();
     p.lose(move |q| {
@@ -562,6 +562,14 @@ fn a_peer_that_was_told_a_name_deletes_nothing_before_it_has_asked_the_new_addre
     assert!(added(&mut p));
     p.ends[A].set_routes(Box::new(SecondCard));
     change(&mut p, A, &[], &[0]);
+    (p, host)
+}
+
+/// Linux hangs if a deletion leaves it several addresses that are all unconfirmed, as a name is behind a translator. So the
+/// deletion waits until the peer has asked the new address.
+#[test]
+fn a_peer_that_was_told_a_name_deletes_nothing_before_it_has_asked_the_new_address() {
+    let (mut p, host) = unasked();
     run(&mut p, &host, 4000);
     assert_eq!(p.take_drawings_with(&["ASCONF -"]), [""; 0]);
     p.heal();
@@ -570,4 +578,64 @@ fn a_peer_that_was_told_a_name_deletes_nothing_before_it_has_asked_the_new_addre
     let deletes = drawn.iter().position(|d| d.contains("ASCONF -0.0.0.0"));
     assert!(deletes.is_some_and(|at| at > 0), "{drawn:#?}");
     assert_eq!(paths(&mut p, Z), [(outside(1), PathState::Active)]);
+}
+
+/// It does not wait for ever.
+#[test]
+fn a_deletion_that_the_peer_would_not_survive_is_refused_in_the_end() {
+    let (mut p, host) = unasked();
+    run(&mut p, &host, 70_000);
+    assert_eq!(p.take_drawings_with(&["ASCONF -"]), [""; 0]);
+    let what = AddressChange::Removed(address(0, A));
+    let refused =
+        |e: &Event| matches!(e, Event::AddressChangeRefused { what: w, .. } if *w == what);
+    assert!(p.take_events(A).iter().any(refused));
+    assert_eq!(p.state(A), "ESTABLISHED");
+}
+
+/// The third card has no way to the peer, and its addition waits for one. The second card was silent, and is told of all the same.
+#[test]
+fn an_addition_that_waits_for_a_way_keeps_no_silent_one_back() {
+    let (mut p, host) = one_card(Finds::ByTagOfWildcard);
+    p.lose(|q| q.from == A && q.source == outside(1));
+    change(&mut p, A, &[1], &[]);
+    run(&mut p, &host, 20_000);
+    change(&mut p, A, &[2], &[]);
+    run(&mut p, &host, 20_000);
+    assert!(!added(&mut p));
+    p.heal();
+    run(&mut p, &host, 130_000);
+    assert!(added(&mut p));
+}
+
+/// What was in flight to an address when the peer said that it is gone is denied there. Both cards of A stay.
+#[test]
+fn a_late_denial_from_a_deleted_address_takes_none_of_ours_away() {
+    let mut p = known(Changing { a: 2, z: 2 }, changing());
+    change(&mut p, Z, &[], &[1]);
+    p.run(1000);
+    assert_eq!(paths(&mut p, A).len(), 1);
+    p.take_drawings();
+    deny(&mut p, 1);
+    p.run(3000);
+    assert_eq!(p.take_drawings_with(&["A -> AUTH, ASCONF"]), [""; 0]);
+    assert_eq!(p.state(A), "ESTABLISHED");
+}
+
+/// A card behind a translator goes, and comes back behind another one: the peer has forgotten its name by then.
+#[test]
+fn a_card_that_was_told_by_name_comes_back() {
+    let (mut p, host) = one_card(Finds::ByAddress);
+    change(&mut p, A, &[1], &[]);
+    run(&mut p, &host, 3000);
+    assert!(added(&mut p));
+    change(&mut p, A, &[], &[1]);
+    run(&mut p, &host, 3000);
+    host.borrow_mut().known.remove(&address(1, A).ip());
+    p.nat[1].outside = outside(2);
+    change(&mut p, A, &[1], &[]);
+    run(&mut p, &host, 3000);
+    assert!(added(&mut p));
+    let known: Vec<SocketAddr> = paths(&mut p, Z).iter().map(|x| x.0).collect();
+    assert!(known.contains(&outside(2)), "{known:?}");
 }

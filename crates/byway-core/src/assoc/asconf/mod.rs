@@ -40,6 +40,8 @@ pub(crate) struct Asconf {
     /// How often T4-rto expired, since one was answered, while an ASCONF left from the address that the wildcard in it
     /// stands for.
     silences: u8,
+    /// When deletions that wait for the peer's HEARTBEAT are given up.
+    held_until: Option<Instant>,
     /// Addresses of this side from which nothing came back: other changes go before them.
     silent: Vec<SocketAddr>,
     /// Each addition has its own ASCONF, because several in one were refused together.
@@ -78,6 +80,9 @@ struct Named {
 
 /// After the answer to the peer's HEARTBEAT, so that it arrives first.
 const AFTER_ANSWER: Duration = Duration::from_millis(50);
+
+/// So long a deletion waits for the HEARTBEAT of the peer.
+const LONGEST_HOLD: Duration = Duration::from_secs(60);
 
 /// HEARTBEATs whose answers wait: most of them, and the longest Heartbeat Info. Beyond that the peer's
 /// next one is answered.
@@ -119,6 +124,8 @@ struct Request {
     /// The peer does not find the association by what comes from there: it leaves from another one, so that the serial
     /// number is answered, and does nothing.
     elsewhere: bool,
+    /// It has left from another one at some time.
+    left_elsewhere: bool,
     /// It leaves once more before T4-rto expires.
     early: bool,
     /// How often T4-rto expired while it left from the address that the wildcard stands for.
@@ -136,6 +143,11 @@ impl Request {
 
     fn changes(&self) -> impl Iterator<Item = Change> + '_ {
         self.changes.iter().map(|c| c.1)
+    }
+
+    /// From now on it leaves from another address of this side.
+    fn leave_elsewhere(&mut self) {
+        (self.elsewhere, self.left_elsewhere) = (true, true);
     }
 
     /// The address from which it must leave, if there is one.
@@ -190,6 +202,7 @@ impl Association {
                 translated: Vec::new(),
                 named: Vec::new(),
                 silences: 0,
+                held_until: None,
                 silent: Vec::new(),
                 one_by_one: false,
                 refuses: Refuses::default(),
@@ -226,6 +239,7 @@ impl Association {
         let mut named = asconf.named.iter_mut();
         if let Some(named) = named.find(|n| n.ip == own && !n.asked) {
             named.asked = true;
+            asconf.held_until = None;
             if asconf.request.is_none() {
                 self.timers.t4 = Some(now + AFTER_ANSWER);
             }

@@ -1,6 +1,6 @@
 //! This side changes its addresses (RFC 5061 sections 5.1 and 5.3).
 
-use super::{Asconf, Change, MOST_UNANSWERED, Named, Request};
+use super::{Asconf, Change, LONGEST_HOLD, MOST_UNANSWERED, Named, Request};
 use crate::api::{AddressChange, CommandError, Event, LossReason};
 use crate::assoc::{AbortReason, Association, Ctx, Inbound};
 use crate::config::Wildcard;
@@ -147,29 +147,35 @@ impl Association {
         let Some(asconf) = &self.optional.asconf else {
             return;
         };
-        if asconf.request.is_some() || asconf.waiting.is_empty() || !self.changes_addresses() {
+        if asconf.waiting.is_empty() || !self.changes_addresses() {
+            return;
+        }
+        if asconf.request.is_some() {
+            self.hurry(ctx);
             return;
         }
         let adding = asconf.adding();
-        let left = self.addresses.local.len() + adding.len();
         let aside = self.put_aside(ctx);
+        let adds = |c: &&Change| matches!(c, Change::Add(_));
+        let later = aside.iter().filter(adds).count();
+        let holds = aside.iter().any(|c| matches!(c, Change::Delete(_)));
+        let left = self.addresses.local.len() + adding.len().saturating_sub(later);
         let own_source = self.wildcard_stands_for(ctx);
         let way = self.way_of_asconf(ctx, (&adding, own_source), None);
         let address = way.map(|(source, path)| self.known_address(source, path));
-        let (rule, peer) = self.wildcard_rule();
+        let wild = self.wild_changes();
         let Some(asconf) = &mut self.optional.asconf else {
             return;
         };
-        let taken = way.filter(|_| !asconf.waiting.is_empty()).map(|_| {
-            let translated = core::mem::take(&mut asconf.translated);
-            let wild = |ip| uses_wildcard(rule, ip, peer) || translated.contains(&ip);
-            let taken = asconf.take_waiting(left, own_source, wild);
-            asconf.translated = translated;
-            taken
-        });
+        let taken = way
+            .filter(|_| !asconf.waiting.is_empty())
+            .map(|_| asconf.take_waiting(left, own_source, |ip| wild.contains(&ip)));
         asconf.want(aside);
         let (Some((source, path)), Some(address), Some((changes, params))) = (way, address, taken)
         else {
+            if holds {
+                self.hold_deletions(ctx);
+            }
             return;
         };
         asconf.request = Some(Box::new(Request {
@@ -182,6 +188,7 @@ impl Association {
             sent_at: ctx.now,
             own_source,
             elsewhere: false,
+            left_elsewhere: false,
             early: own_source.is_some(),
             unanswered: 0,
         }));
@@ -189,17 +196,67 @@ impl Association {
         self.transmit_asconf(ctx);
     }
 
-    /// When the wildcard stands for an address of this side, and the peer's address.
-    fn wildcard_rule(&self) -> (Wildcard, IpAddr) {
-        let peer = self.paths.get(self.paths.data()).remote().ip();
-        (self.cfg.asconf.wildcard, peer)
+    /// A change waits while the ASCONF under way is told from an address that was silent before: it leaves from another one
+    /// now, so that it is answered.
+    fn hurry(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        let others = asconf.waiting.iter().any(|c| !asconf.is_silent(c));
+        let Some(request) = asconf.request.as_mut().filter(|_| others) else {
+            return;
+        };
+        let own = request.must_leave_from();
+        let silent = own.is_some_and(|own| asconf.silent.contains(&own));
+        if silent && request.unanswered < MOST_UNANSWERED {
+            request.unanswered = MOST_UNANSWERED;
+            request.leave_elsewhere();
+            self.resend_asconf(ctx, None);
+        }
     }
 
-    /// Whether the peer is told of this address by the wildcard.
+    /// Deletions wait for the HEARTBEAT of the peer, but not for ever: then they are refused.
+    fn hold_deletions(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        let until = *asconf.held_until.get_or_insert(ctx.now + LONGEST_HOLD);
+        if ctx.now < until {
+            self.timers.t4 = Some(until);
+            return;
+        }
+        asconf.held_until = None;
+        let deletes = |c: &Change| matches!(c, Change::Delete(_));
+        let held = asconf.waiting.iter().copied().filter(deletes);
+        let held: SmallVec<[Change; 4]> = held.collect();
+        asconf.waiting.retain(|c| !deletes(c));
+        for change in held {
+            self.note_result(ctx, change, Some(cause_code::UNRESOLVABLE_ADDRESS));
+        }
+    }
+
+    /// Whether the peer is told of this address by the wildcard. Only a packet from it can tell, so there must be an address of the
+    /// peer in its family.
     fn is_wild(&self, own: IpAddr) -> bool {
-        let (rule, peer) = self.wildcard_rule();
+        let of_family = |r: &IpAddr| r.is_ipv4() == own.is_ipv4();
+        let data = self.paths.get(self.paths.data()).remote().ip();
+        let others = self.paths.iter().map(|p| p.remote().ip());
+        let Some(peer) = core::iter::once(data).chain(others).find(of_family) else {
+            return false;
+        };
         let asconf = self.optional.asconf.as_ref();
-        uses_wildcard(rule, own, peer) || asconf.is_some_and(|a| a.translated.contains(&own))
+        uses_wildcard(self.cfg.asconf.wildcard, own, peer)
+            || asconf.is_some_and(|a| a.translated.contains(&own))
+    }
+
+    /// The addresses in the changes that wait which the wildcard stands for.
+    fn wild_changes(&self) -> SmallVec<[IpAddr; 8]> {
+        let waiting = self.optional.asconf.iter().flat_map(|a| a.waiting.iter());
+        let addresses = waiting.map(|c| match *c {
+            Change::Name(ip) | Change::SetPrimary(ip) => ip,
+            Change::Add(a) | Change::Delete(a) => a.ip(),
+        });
+        addresses.filter(|ip| self.is_wild(*ip)).collect()
     }
 
     /// The source that the next ASCONF must have, as the wildcard in it stands for it: the address that comes, or the one
@@ -230,9 +287,6 @@ impl Association {
     /// Where the way leads to an address of the peer that is not confirmed, an ASCONF cannot take it (RFC 9260 section 5.4). Then
     /// another card serves, unless a translator is known to be before the address.
     fn put_aside(&mut self, ctx: &mut Ctx<'_>) -> Vec<Change> {
-        if self.addresses.local.is_empty() {
-            return Vec::new();
-        }
         let remotes: SmallVec<[(IpAddr, bool); 8]> = self
             .paths
             .ids()
@@ -242,25 +296,9 @@ impl Association {
         let Some(asconf) = &self.optional.asconf else {
             return Vec::new();
         };
-        let is_silent = |c: &Change| match *c {
-            Change::Add(a) => asconf.silent.contains(&a),
-            Change::SetPrimary(ip) => asconf.silent.iter().any(|a| a.ip() == ip),
-            _ => false,
-        };
-        let others_wait = !asconf.waiting.iter().all(is_silent);
-        // The wildcard deletes all addresses but one. Linux (6.1) never ends to look for a path if it has several at that moment,
-        // all unconfirmed (`sctp_assoc_update_retran_path`): the name, which a translator hides, and the new one, which its
-        // next heartbeat confirms.
-        let last = match *self.addresses.local {
-            [last] => Some(last.ip()),
-            _ => None,
-        };
-        let unasked = |n: &Named| last == Some(n.ip) && !n.asked;
-        let hangs = asconf.adding().is_empty() && asconf.named.iter().any(unasked);
-        let waits = |c: &Change, ctx: &mut Ctx<'_>| match *c {
-            Change::Delete(_) if hangs => true,
-            Change::Add(_) if others_wait && is_silent(c) => true,
-            Change::Add(a) if self.is_wild(a.ip()) => {
+        let has_another = !self.addresses.local.is_empty();
+        let lacks_way = |c: &Change, ctx: &mut Ctx<'_>| match *c {
+            Change::Add(a) if has_another && self.is_wild(a.ip()) => {
                 let strict = asconf.translated.contains(&a.ip());
                 let mut same = remotes
                     .iter()
@@ -273,9 +311,29 @@ impl Association {
         let mut aside: Vec<Change> = asconf
             .waiting
             .iter()
-            .filter(|c| waits(c, ctx))
+            .filter(|c| lacks_way(c, ctx))
             .copied()
             .collect();
+        let goes = |c: &&Change| !aside.contains(c) && !asconf.is_silent(c);
+        let adds = asconf.waiting.iter().filter(goes);
+        let adds = adds.filter(|c| matches!(c, Change::Add(_))).count();
+        // The wildcard deletes all addresses but one. Linux (6.1) never ends to look for a path if it has several at that moment,
+        // all unconfirmed (`sctp_assoc_update_retran_path`): the name, which a translator hides, and the new one, which its
+        // next heartbeat confirms.
+        let last = match *self.addresses.local {
+            [last] => Some(last.ip()),
+            _ => None,
+        };
+        let unasked = |n: &Named| last == Some(n.ip) && !n.asked;
+        let hangs = adds == 0 && asconf.named.iter().any(unasked);
+        let held = |c: &&Change| hangs && matches!(c, Change::Delete(_));
+        let others_go = asconf.waiting.iter().any(|c| goes(&c) && !held(&c));
+        let silent = |c: &&Change| {
+            others_go && matches!(c, Change::Add(_)) && asconf.is_silent(c) && !aside.contains(c)
+        };
+        let later = asconf.waiting.iter().filter(|c| held(c) || silent(c));
+        let later: Vec<Change> = later.copied().collect();
+        aside.extend(later);
         let of_these = |c: &&Change| match c {
             Change::SetPrimary(ip) => {
                 let adds = |a: &Change| matches!(a, Change::Add(a) if a.ip() == *ip);
@@ -300,6 +358,10 @@ impl Association {
         if let Some(path) = self.paths.ids().find(between) {
             self.doubt_source(ctx, path);
         }
+        // What comes from an address that the peer had before says nothing of ours.
+        if self.paths.find(remote.ip()).is_none() {
+            return;
+        }
         if !self.changes_addresses() || self.cfg.asconf.wildcard == Wildcard::Never {
             return;
         }
@@ -313,7 +375,8 @@ impl Association {
         if let Some(request) = &mut asconf.request
             && request.own_source == Some(own)
         {
-            if !lacks_others && !core::mem::replace(&mut request.elsewhere, true) {
+            if !lacks_others && !request.elsewhere {
+                request.leave_elsewhere();
                 self.resend_asconf(ctx, None);
             }
             return;
@@ -446,14 +509,12 @@ impl Association {
             Some(path),
         );
         let mut rto = self.paths.get(path).rtt.rto();
-        if let Some(asconf) = &self.optional.asconf
-            && asconf
-                .request
-                .as_ref()
-                .is_some_and(|r| r.must_leave_from().is_some())
-        {
-            let longer = rto.saturating_mul(1 << asconf.silences.min(16));
-            rto = longer.min(self.cfg.rto.max).max(rto);
+        if let Some(asconf) = &self.optional.asconf {
+            let own = asconf.request.as_ref().and_then(|r| r.must_leave_from());
+            if own.is_some_and(|own| asconf.silent.contains(&own)) {
+                let longer = rto.saturating_mul(1 << asconf.silences.min(16));
+                rto = longer.min(self.cfg.rto.max).max(rto);
+            }
         }
         // The peer may answer the first packet from a new source to the UDP port of the old one: Linux and usrsctp do.
         let rule = self.cfg.failover.probe_timeout.filter(|_| early);
@@ -531,7 +592,7 @@ impl Association {
         }
         if let Some(asconf) = &mut self.optional.asconf
             && let Some(request) = &mut asconf.request
-            && request.unanswered > 0
+            && request.unanswered >= MOST_UNANSWERED
         {
             // The other addresses may be what leads nowhere: in turn.
             request.elsewhere = false;
@@ -547,17 +608,26 @@ impl Association {
         let Some(asconf) = &mut self.optional.asconf else {
             return false;
         };
+        let adding = asconf.adding();
         let Some(request) = &mut asconf.request else {
             return false;
         };
         let Some(own) = request.must_leave_from() else {
             return false;
         };
-        if self.addresses.local.iter().all(|a| *a == own) {
+        if self
+            .addresses
+            .local
+            .iter()
+            .chain(&adding)
+            .all(|a| *a == own)
+        {
             return false;
         }
         request.unanswered = request.unanswered.saturating_add(1);
-        request.elsewhere = request.unanswered >= MOST_UNANSWERED;
+        if request.unanswered >= MOST_UNANSWERED {
+            request.leave_elsewhere();
+        }
         asconf.silences = asconf.silences.saturating_add(1);
         true
     }
@@ -591,8 +661,21 @@ impl Association {
                 }
                 self.transmit_asconf(ctx);
             }
-            // No address is left to send from: the next change of addresses sends it.
-            None => self.timers.t4 = None,
+            None => {
+                let has_another = |own| self.addresses.local.iter().any(|a| *a != own);
+                let request = self.optional.asconf.as_mut();
+                if let Some(request) = request.and_then(|a| a.request.as_mut())
+                    && own_source.is_some_and(has_another)
+                {
+                    // No way of its family is left.
+                    request.unanswered = MOST_UNANSWERED;
+                    request.leave_elsewhere();
+                    self.resend_asconf(ctx, None);
+                } else {
+                    // No address is left to send from: the next change of addresses sends it.
+                    self.timers.t4 = None;
+                }
+            }
         }
     }
 
@@ -645,15 +728,15 @@ impl Association {
         };
         self.timers.t4 = None;
         self.failure.errors = 0;
-        if self.paths.contains(request.path) {
+        // The answer to an earlier copy says nothing of the way of the last one.
+        if self.paths.contains(request.path) && request.source == *inbound.destination {
             self.take_back(ctx, request.path, request.sent_at);
         }
         let results = Results::read(ack);
         let failed = |at: usize| results.failure(&request.changes, at);
         self.retry_refused(&request, failed);
         // It goes to the source of the packet that it answers (section 5.2, E6).
-        let left_elsewhere = request.elsewhere || request.unanswered >= MOST_UNANSWERED;
-        let own = request.own_source.filter(|_| left_elsewhere);
+        let own = request.own_source.filter(|_| request.left_elsewhere);
         let in_vain = own.filter(|own| own.ip() != inbound.destination.ip());
         if let (Some(asconf), None) = (&mut self.optional.asconf, in_vain) {
             asconf.silences = 0;
@@ -741,6 +824,11 @@ impl Association {
             Change::SetPrimary(ip) => AddressChange::PrimaryOfPeer(ip),
             Change::Name(ip) => return self.note_named(ctx, ip, failed),
         };
+        if let (Some(asconf), Change::Delete(a)) = (&mut self.optional.asconf, change) {
+            // If it comes back, it is another one to the peer.
+            asconf.named.retain(|n| n.ip != a.ip());
+            asconf.translated.retain(|ip| *ip != a.ip());
+        }
         if let Some(cause) = failed {
             let wanted = matches!(change, Change::Add(a) if !self.is_being_deleted(a.ip()));
             if let (Some(asconf), Change::Add(a)) = (&mut self.optional.asconf, change)
@@ -780,6 +868,7 @@ impl Association {
             return;
         };
         match change {
+            Change::Add(own) if asconf.waiting.contains(&Change::Delete(own)) => {}
             Change::Add(own) if !asconf.knows_name(own.ip()) => {
                 asconf.want([Change::Name(own.ip()), change]);
             }
@@ -841,6 +930,15 @@ impl Association {
 }
 
 impl Asconf {
+    /// Whether nothing came back to the address that this change is about.
+    fn is_silent(&self, change: &Change) -> bool {
+        match *change {
+            Change::Add(a) => self.silent.contains(&a),
+            Change::SetPrimary(ip) => self.silent.iter().any(|a| a.ip() == ip),
+            Change::Name(_) | Change::Delete(_) => false,
+        }
+    }
+
     /// Whether the peer was told this address only so that it finds the association by it.
     fn knows_name(&self, ip: IpAddr) -> bool {
         self.named.iter().any(|n| n.ip == ip)

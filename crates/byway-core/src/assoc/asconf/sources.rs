@@ -257,12 +257,13 @@ impl Association {
         // An address that the user gave, or that has answered, is no victim's.
         let path = self.paths.find_source(inbound.source);
         let elsewhere = self.paths.iter().any(|p| p.rtt.srtt().is_some())
-            || path.is_some_and(|p| self.paths.get(p).is_of_peer());
+            || self.state.sends_heartbeats()
+                && path.is_some_and(|p| self.paths.get(p).is_of_peer());
         let mut proven = self.paths.iter().filter(|p| p.has_answered_here());
         elsewhere && proven.all(|p| (p.local(), p.remote()) != pair)
     }
 
-    /// The confirmed path that an ABORT with the T bit came from, if the peer may change its addresses, and another path to
+    /// The path that an ABORT with the T bit came from, to an address that was confirmed, if the peer may change its addresses, and another path to
     /// another address of it has answered.
     ///
     /// A host finds no association for an address that it has just deleted, and its ASCONF that says so may be on its way: usrsctp
@@ -271,7 +272,7 @@ impl Association {
     #[cold]
     pub(in crate::assoc) fn denies_one_address(&self, inbound: &Inbound<'_>) -> Option<PathId> {
         let path = self.paths.find_source(inbound.source)?;
-        if !self.can_change_addresses() || !self.is_confirmed(path) {
+        if !self.can_change_addresses() || !self.paths.get(path).is_of_peer() {
             return None;
         }
         let remote = inbound.source.ip();
@@ -290,7 +291,9 @@ impl Association {
             return;
         };
         for other in self.paths.ids() {
-            if other != path && self.is_confirmed(other) {
+            // Further denials of what was in flight must not put the end of that heartbeat off.
+            let asked = self.paths.get(other).heartbeat.under_way().is_some();
+            if other != path && self.is_confirmed(other) && !asked {
                 self.want_heartbeat(other);
             }
         }
