@@ -317,8 +317,8 @@ impl Association {
         let goes = |c: &&Change| !aside.contains(c) && !asconf.is_silent(c);
         let adds = asconf.waiting.iter().filter(goes);
         let adds = adds.filter(|c| matches!(c, Change::Add(_))).count();
-        // The wildcard deletes all addresses but one. Linux (6.1) never ends to look for a path if it has several at that moment,
-        // all unconfirmed (`sctp_assoc_update_retran_path`): the name, which a translator hides, and the new one, which its
+        // The wildcard deletes all addresses but one. Linux (6.1) hung when it had several at that moment, all unconfirmed,
+        // likely as it never ends to look for a path (`sctp_assoc_update_retran_path`): the name, which a translator hides, and the new one, which its
         // next heartbeat confirms.
         let last = match *self.addresses.local {
             [last] => Some(last.ip()),
