@@ -250,10 +250,10 @@ impl Association {
             let why = "ABORT to a source that the peer does not know";
             self.discard(ctx, Rule::Misplaced, why);
             self.on_unknown_source(ctx, inbound);
-        } else if t_bit && self.denies_one_address(inbound).is_some() {
+        } else if t_bit && let Some(path) = self.denies_one_address(inbound) {
             let why = "ABORT from an address that the peer may have deleted";
             self.discard(ctx, Rule::Misplaced, why);
-            self.doubt_address(ctx, inbound);
+            self.doubt_address(ctx, path);
         } else {
             self.lose(ctx, LossReason::AbortedByPeer(describe(causes)));
         }

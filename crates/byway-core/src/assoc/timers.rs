@@ -5,7 +5,7 @@
 //! | T1-init, T1-cookie | `Timers::t1` | INIT or COOKIE ECHO is not answered (RFC 9260 section 5.1) | `setup` |
 //! | T2-shutdown | `Timers::t2` | SHUTDOWN or SHUTDOWN ACK is not answered (9.2) | `teardown` |
 //! | overdue answer | `Timers::answer` | COOKIE ECHO, SHUTDOWN or SHUTDOWN ACK is not answered by the path's own round trips | `answer` |
-//! | T4-rto | `Timers::t4` | an ASCONF is not answered (RFC 5061 section 5.1) | `asconf/request` |
+//! | T4-rto | `Timers::t4` | an ASCONF is not answered (RFC 5061 section 5.1) | `asconf/sending` |
 //! | T5-shutdown-guard | `Timers::t5` | the shutdown takes too long (9.2) | `teardown` |
 //! | SACK.Delay | `recv::acker` | a SACK was delayed for this time (6.2) | the next SACK |
 //! | window probe | `Timers::window_probe` | the peer's window was closed for an RTO (6.1, A) | `transmit` |

@@ -1,17 +1,25 @@
 //! Changes of addresses during an association (RFC 5061).
 //!
-//! - `request`: this side changes its addresses, or asks the peer to use one of them.
+//! - `request`: this side changes its addresses, or asks the peer to use one of them, and what the peer says to that.
+//! - `queue`: the changes that wait, and those that leave together.
+//! - `wildcard`: how the peer is told of addresses that a translator may change.
+//! - `sending`: the ASCONF leaves, and again when T4-rto expires.
 //! - `response`: the peer does.
 //! - `sources`: the paths leave from addresses that this side has.
+//! - `denied`: the peer finds no association by the addresses of a packet.
 //!
 //! Both sides must have agreed on AUTH (`authentication`), and ASCONF and ASCONF-ACK without
 //! it are discarded. Each side has at most one ASCONF under way. An added address of the
 //! peer is a path at once, and carries nothing but heartbeats until it has answered one. An
 //! added address of this side is a source once the peer has acknowledged it.
 
+mod denied;
+mod queue;
 mod request;
 mod response;
+mod sending;
 mod sources;
+mod wildcard;
 
 use super::Association;
 use crate::path::PathId;
