@@ -23,12 +23,21 @@ def pair(**settings: object) -> AbstractAsyncContextManager[Pair]:
 @contextlib.asynccontextmanager
 async def pair_of(preset: str, settings: Settings) -> AsyncIterator[Pair]:
     """The same, from other settings."""
+    async with served(HERE, preset, settings) as (_, a, b):
+        yield a, b
+
+
+@contextlib.asynccontextmanager
+async def served(
+    local: list[str], preset: str | None = None, settings: Settings | None = None
+) -> AsyncIterator[tuple[aio.Endpoint, aio.Association, aio.Association]]:
+    """The endpoint that accepts, the association that connects to it, and the one that it accepts."""
     async with (
-        await aio.bind(HERE, port=7, preset=preset, settings=settings) as server,
-        await aio.bind(HERE, preset=preset, settings=settings) as client,
+        await aio.bind(local, port=7, preset=preset, settings=settings) as server,
+        await aio.bind(local, preset=preset, settings=settings) as client,
     ):
         association = await client.connect(server.addresses, port=7)
-        yield association, await server.accept()
+        yield server, association, await server.accept()
 
 
 def run(main: Callable[[], Awaitable[None]], debug: bool = True) -> None:

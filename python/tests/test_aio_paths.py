@@ -10,9 +10,11 @@ import pytest
 import byway
 from byway import aio
 from byway._aio_facts import event
-from pairs import HERE, pair, pair_of, run
+from pairs import HERE, pair, pair_of, run, served
 
 SIZE = 20_000
+
+ONE = ["127.0.0.1:0"]
 
 # No delay of a busy host looks like a loss.
 PATIENT = {"rto": {"min": "10 s", "initial": "10 s"}}
@@ -286,12 +288,7 @@ def test_a_message_that_the_peer_gives_up_has_an_event() -> None:
 
 def test_handshakes_are_limited_until_the_peer_has_proved_who_it_is() -> None:
     async def main() -> None:
-        async with (
-            await aio.bind("127.0.0.1:0", port=7) as server,
-            await aio.bind("127.0.0.1:0") as client,
-        ):
-            a = await client.connect(server.addresses, port=7)
-            b = await server.accept()
+        async with served(ONE) as (server, a, b):
             for _ in range(2000):
                 assert b.take_handshake()
                 b.give_handshake_back()
@@ -308,12 +305,7 @@ def test_handshakes_are_limited_until_the_peer_has_proved_who_it_is() -> None:
 
 def test_a_host_that_breaks_the_protocol_of_the_application_is_barred() -> None:
     async def main() -> None:
-        async with (
-            await aio.bind("127.0.0.1:0", port=7) as server,
-            await aio.bind("127.0.0.1:0") as client,
-        ):
-            a = await client.connect(server.addresses, port=7)
-            b = await server.accept()
+        async with served(ONE) as (server, a, b):
             assert not b.bars_violator()
             for _ in range(1000):
                 b.count_violation()
@@ -327,12 +319,7 @@ def test_a_host_that_breaks_the_protocol_of_the_application_is_barred() -> None:
 
 def test_an_endpoint_says_how_much_its_peers_make_it_keep() -> None:
     async def main() -> None:
-        async with (
-            await aio.bind("127.0.0.1:0", port=7) as server,
-            await aio.bind("127.0.0.1:0") as client,
-        ):
-            a = await client.connect(server.addresses, port=7)
-            b = await server.accept()
+        async with served(ONE) as (server, a, b):
             before = server.memory
             await a.send(bytes(200_000))
             await a.drained()

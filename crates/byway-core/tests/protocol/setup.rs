@@ -408,38 +408,18 @@ fn an_address_that_two_init_acks_list_is_not_confirmed_by_that() {
     assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
 }
 
-#[test]
-fn an_address_that_found_no_room_becomes_a_path_when_the_second_init_ack_leaves_some() {
-    let mut config = plain();
-    config.setup.max_paths = 2;
-    let mut p = stale_once(3);
-    // A -> INIT -> Z -> INIT ACK: three addresses, room for two
-    let id = p.connect_to(A, &[address(0, Z)], &config);
-    p.run(30);
-    assert_eq!(p.state(A), "COOKIE-ECHOED");
-    // The second INIT ACK does not list the second address.
-    p.ends[Z]
-        .remove_local_address(p.now, address(1, Z).ip())
-        .unwrap();
-    p.run(500);
-    assert_eq!(p.state(A), "ESTABLISHED");
-    assert_eq!(p.path(A, 1).remote, address(2, Z));
-    p.ends[A]
-        .check_progress(id)
-        .expect("no address waits beside free room");
-}
-
-#[test]
-fn an_address_without_a_path_becomes_one_although_the_second_init_ack_does_not_list_it() {
+/// A has room for two of three addresses of Z, its first cookie is stale, and Z loses these addresses before the second INIT.
+/// No address that is left waits beside free room.
+fn after_a_stale_cookie_without(gone: &[usize]) -> Pair {
     let mut config = plain();
     config.setup.max_paths = 2;
     let mut p = stale_once(3);
     let id = p.connect_to(A, &[address(0, Z)], &config);
     p.run(30);
     assert_eq!(p.state(A), "COOKIE-ECHOED");
-    for gone in [1, 2] {
+    for &path in gone {
         p.ends[Z]
-            .remove_local_address(p.now, address(gone, Z).ip())
+            .remove_local_address(p.now, address(path, Z).ip())
             .unwrap();
     }
     p.run(500);
@@ -447,6 +427,18 @@ fn an_address_without_a_path_becomes_one_although_the_second_init_ack_does_not_l
     p.ends[A]
         .check_progress(id)
         .expect("no address waits beside free room");
+    p
+}
+
+#[test]
+fn an_address_that_found_no_room_becomes_a_path_when_the_second_init_ack_leaves_some() {
+    let p = after_a_stale_cookie_without(&[1]);
+    assert_eq!(p.path(A, 1).remote, address(2, Z));
+}
+
+#[test]
+fn an_address_without_a_path_becomes_one_although_the_second_init_ack_does_not_list_it() {
+    after_a_stale_cookie_without(&[1, 2]);
 }
 
 #[test]

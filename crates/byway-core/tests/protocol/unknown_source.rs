@@ -424,14 +424,20 @@ fn a_second_uplink_is_told_of_when_the_peer_denies_it() {
     }
 }
 
+/// The second card of A comes, and nothing that leaves from there arrives. So many milliseconds later.
+fn silent_card(millis: usize) -> (Pair, Rc<RefCell<Host>>) {
+    let (mut p, host) = one_card(Finds::ByTagOfWildcard);
+    p.lose(|q| q.from == A && q.source == outside(1));
+    change(&mut p, A, &[1], &[]);
+    run(&mut p, &host, millis);
+    (p, host)
+}
+
 /// A card that leads nowhere: no answer comes, not even an ABORT. The association has nothing to do with it, and is not idle for
 /// heartbeats. The serial number is answered by another way, so that other changes go on, and the address is told of again.
 #[test]
 fn a_card_that_leads_nowhere_costs_no_association_and_is_told_of_later() {
-    let (mut p, host) = one_card(Finds::ByTagOfWildcard);
-    p.lose(|q| q.from == A && q.source == outside(1));
-    change(&mut p, A, &[1], &[]);
-    run(&mut p, &host, 300_000);
+    let (mut p, host) = silent_card(300_000);
     assert_eq!(p.state(A), "ESTABLISHED");
     assert!(!added(&mut p));
     let of_data = p.path(A, 0);
@@ -596,10 +602,7 @@ fn a_deletion_that_the_peer_would_not_survive_is_refused_in_the_end() {
 /// The third card has no way to the peer, and its addition waits for one. The second card was silent, and is told of all the same.
 #[test]
 fn an_addition_that_waits_for_a_way_keeps_no_silent_one_back() {
-    let (mut p, host) = one_card(Finds::ByTagOfWildcard);
-    p.lose(|q| q.from == A && q.source == outside(1));
-    change(&mut p, A, &[1], &[]);
-    run(&mut p, &host, 20_000);
+    let (mut p, host) = silent_card(20_000);
     change(&mut p, A, &[2], &[]);
     run(&mut p, &host, 20_000);
     assert!(!added(&mut p));
