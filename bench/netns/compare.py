@@ -26,6 +26,8 @@ As a control of the first, rfc9260 must be behind the better TCP at 5 % at the b
 import argparse, json, os, socket, statistics, subprocess, sys, tempfile, threading, time
 
 RATE, QUEUE_MS, MIB = "100mbit", 25, 1 << 20
+# byway with nothing between IP and SCTP.
+BARE = "byway, without UDP"
 A, R, B = (f"bw{end}{os.getpid()}" for end in "arb")
 HERE, THERE = "10.213.0.1", "10.213.0.2"
 TCP_PORT = 5201
@@ -37,6 +39,16 @@ def sh(*words):
 
 def inside(ns, *words):
     return ["ip", "netns", "exec", ns, *words]
+
+
+def ended(process, seconds=300):
+    """The status of a process that ends by itself. `Popen.wait` with a timeout looks every 50 ms, which would be in the times."""
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        return process.wait()
+    finally:
+        timer.cancel()
 
 
 class Link:
@@ -87,11 +99,12 @@ class Link:
 class Byway:
     """A file sent by `byway send`."""
 
-    def __init__(self, program, preset, port):
-        self.name, self.program, self.preset = preset, program, preset
+    def __init__(self, program, preset, port, udp=True):
+        self.name, self.program, self.preset = preset if udp else BARE, program, preset
         self.port, self.kind = port, "udp"
+        self.options, self.at = ([], f":{port}") if udp else (["--encapsulation", "none"], "")
         # The type of the first chunk, behind the headers of UDP and SCTP: INIT.
-        self.begins = f"udp dport {port} @th,160,8 1"
+        self.begins = f"udp dport {port} @th,160,8 1" if udp else "ip protocol 132 @th,96,8 1"
 
     def start(self, size):
         self.dir = tempfile.TemporaryDirectory()
@@ -100,20 +113,20 @@ class Byway:
             f.truncate(size)
         inbox = os.path.join(self.dir.name, "in")
         os.mkdir(inbox)
-        common = ["--preset", self.preset, "-q"]
+        common = ["--preset", self.preset, "-q", *self.options]
         quiet = {"stderr": subprocess.DEVNULL}
         self.receiver = subprocess.Popen(
-            inside(B, self.program, "recv", "--unprotected", "--bind", f"{THERE}:{self.port}", "--once",
+            inside(B, self.program, "recv", "--unprotected", "--bind", f"{THERE}{self.at}", "--once",
                    "--dir", inbox, *common), **quiet)
         time.sleep(0.5)
         self.began = time.monotonic()
         self.sender = subprocess.Popen(
-            inside(A, self.program, "send", "--to", f"{THERE}:{self.port}", "--bind", HERE,
+            inside(A, self.program, "send", "--to", f"{THERE}{self.at}", "--bind", HERE,
                    name, *common), **quiet)
 
     def wait(self):
-        if self.sender.wait(timeout=300) != 0:
-            sys.exit(f"byway send ({self.preset}) failed")
+        if ended(self.sender) != 0:
+            sys.exit(f"byway send ({self.name}) failed")
         took = time.monotonic() - self.began
         self.stop()
         return took
@@ -135,6 +148,7 @@ c.sendall(b"x")
 """
 SEND = """
 import socket
+input()
 s = socket.socket()
 s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"ALGORITHM")
 s.connect(("THERE", PORT))
@@ -152,19 +166,22 @@ class Tcp:
         self.begins = f"tcp dport {port} tcp flags syn"
 
     def start(self, size):
-        def python(ns, text):
+        def python(ns, program, **pipes):
             for word, value in (("SIZE", size), ("PORT", self.port), ("THERE", THERE),
                                 ("ALGORITHM", self.algorithm)):
-                text = text.replace(word, str(value))
-            return subprocess.Popen(inside(ns, sys.executable, "-c", text))
+                program = program.replace(word, str(value))
+            return subprocess.Popen(inside(ns, sys.executable, "-c", program), **pipes)
 
         self.receiver = python(B, RECEIVE)
+        self.sender = python(A, SEND, stdin=subprocess.PIPE, text=True)
         time.sleep(0.5)
+        # The start of Python is not TCP's.
         self.began = time.monotonic()
-        self.sender = python(A, SEND)
+        self.sender.stdin.write("\n")
+        self.sender.stdin.close()
 
     def wait(self):
-        if self.sender.wait(timeout=300) != 0:
+        if ended(self.sender) != 0:
             sys.exit(f"{self.name} failed")
         took = time.monotonic() - self.began
         self.stop()
@@ -226,7 +243,8 @@ def rate_of(link, flow, loss, size, tries):
 
 
 def lossy(link, program, runs, losses=(0, 1, 5), size=25 * MIB, tries=1):
-    flows = [Byway(program, "byway", 9899), Byway(program, "rfc9260", 9899), Tcp("cubic"), Tcp("reno")]
+    flows = [Byway(program, "byway", 9899), Byway(program, "byway", 9899, udp=False), Byway(program, "rfc9260", 9899),
+             Tcp("cubic"), Tcp("reno")]
     cells = {}
     for loss in losses:
         rates = {f.name: [] for f in flows}

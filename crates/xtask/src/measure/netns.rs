@@ -6,14 +6,13 @@ use crate::peers::{Workspace, need_packages};
 use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
-/// Builds the command and compares; the last line is one of JSON.
+/// Compares; the last line is one of JSON.
 pub(crate) fn run(workspace: &Workspace, what: &str, arguments: &Arguments) -> Result<()> {
     need_packages(&["iproute2", "nftables", "ethtool", "gcc", "libc6-dev"])?;
-    workspace.build(&["byway-cli"])?;
     let mut python = Command::new("python3");
     python
         .arg(workspace.bench("netns/compare.py"))
-        .arg(workspace.program("byway"))
+        .arg(arguments.byway(workspace)?)
         .args([what, "--runs", &arguments.runs.to_string()]);
     if what != "lossy" {
         python
