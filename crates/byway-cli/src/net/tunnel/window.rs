@@ -7,8 +7,10 @@ use super::frame::FIRST_WINDOW;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The largest window: 200 Mbit/s over 160 ms.
-const MOST: u32 = 4 * 1024 * 1024;
+/// The largest window, as large as the association's receive buffer grows (`buffer.tuning.receive`). With all paths
+/// in use at once a connection's bytes wait for the slowest one: beside 200 Mbit/s a path of 5 Mbit/s whose queue
+/// holds 144 ms needs 5 MB.
+const MOST: u32 = 16 * 1024 * 1024;
 /// Bytes that all windows together may have grown by.
 const BUDGET: u32 = 64 * 1024 * 1024;
 
