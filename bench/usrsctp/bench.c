@@ -262,7 +262,7 @@ static void pace(uint64_t begun, uint64_t n, char *message)
 static int receive(void)
 {
 	static char buffer[1 << 20];
-	double begin = 0, cpu = 0;
+	double begin = 0, end, cpu = 0;
 	uint64_t bytes = 0;
 	ssize_t n;
 	struct socket *s;
@@ -271,14 +271,16 @@ static int receive(void)
 	s = usrsctp_accept(listen_socket(SOCK_STREAM), NULL, NULL);
 	if (s == NULL)
 		fail("usrsctp_accept");
-	begin = seconds();
+	begin = end = seconds();
 	cpu = cpu_seconds();
 	while ((n = read_message(s, buffer, sizeof(buffer))) > 0) {
 		bytes += (uint64_t)n;
 		if (option_delays)
 			note_delay(buffer);
+		/* The end of the association may wait for a delayed SACK. */
+		end = seconds();
 	}
-	print_transfer(bytes, seconds() - begin, cpu_seconds() - cpu);
+	print_transfer(bytes, end - begin, cpu_seconds() - cpu);
 	usrsctp_close(s);
 	usleep(50000); /* the last packets of the shutdown */
 	_exit(0);

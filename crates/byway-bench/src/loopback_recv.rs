@@ -32,7 +32,8 @@ async fn receive(arguments: Arguments) -> anyhow::Result<()> {
     let association = endpoint.accept().await.context("the endpoint closed")?;
     let mut receiving = Receiving::begin(&association, arguments.common.sealed).await?;
     let mut delays = arguments.delays.then(Delays::default);
-    // Only from the first message on: the sender may take its time to begin.
+    // From the first message, as the sender may take its time to begin, to the last one: the end of the association may
+    // wait 200 ms for a delayed SACK.
     let mut bytes = 0;
     let mut received = association.recv().await;
     let (begin, cpu) = (Instant::now(), cpu_seconds());
@@ -43,8 +44,8 @@ async fn receive(arguments: Arguments) -> anyhow::Result<()> {
         if let Some(delays) = &mut delays {
             delays.note(&payload)?;
         }
-        received = association.recv().await;
         end = Instant::now();
+        received = association.recv().await;
     }
     let spent = cpu_seconds() - cpu;
     let stats = association.stats();
