@@ -4,7 +4,7 @@
 use crate::address_changes::{Changing, change, changing, paths};
 use crate::common::{A, Binding, Pair, Passing, Z, address, assert_drawn, ms, packet, plain};
 use byway_core::config::Wildcard;
-use byway_core::{AddressChange, Config, Event, PathState, Routes};
+use byway_core::{AddressChange, Config, Event, PathId, PathState, PathStats, Routes};
 use byway_wire::{Chunk, Packet};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::cell::RefCell;
@@ -526,6 +526,70 @@ fn a_peer_that_denies_one_address_keeps_the_association_by_the_others() {
     let states = (p.state(A), p.path_state(A, 1));
     assert_eq!(states, ("ESTABLISHED", PathState::Active));
     p.assert_carries_data();
+}
+
+/// Which paths are the primary and that of new data.
+fn roles(p: &mut Pair) -> (Vec<usize>, Vec<usize>) {
+    p.with(A, |_, e, id| {
+        let all = e.paths(id);
+        let which = |role: fn(&PathStats) -> bool| {
+            let all = all.iter().enumerate();
+            all.filter(|(_, s)| role(s)).map(|(n, _)| n).collect()
+        };
+        (which(|s| s.primary), which(|s| s.in_use))
+    })
+}
+
+/// The user or the peer has chosen the primary, and a single packet that anybody may have forged does not choose another one (RFC
+/// 9260 section 6.4): data leaves it, and is back when the address has answered a heartbeat.
+#[test]
+fn a_denial_moves_the_data_from_the_primary_and_not_the_primary() {
+    for (chosen, by_peer) in [(0, false), (1, false), (1, true)] {
+        let mut p = known(Changing { a: 2, z: 2 }, changing());
+        if by_peer {
+            p.with(Z, |now, e, id| {
+                e.set_peer_primary(now, id, address(chosen, Z).ip())
+            })
+            .unwrap();
+            p.run(100);
+        } else {
+            let path = PathId(chosen as u8);
+            p.with(A, |now, e, id| e.set_primary(now, id, path))
+                .unwrap();
+        }
+        let row = format!("primary {chosen}, by the peer: {by_peer}");
+        assert_eq!(roles(&mut p), (vec![chosen], vec![chosen]), "{row}");
+        p.take_events(A);
+        deny(&mut p, chosen);
+        assert_eq!(roles(&mut p), (vec![chosen], vec![1 - chosen]), "{row}");
+        p.send_many(A, 1000, 5);
+        p.run(500);
+        assert_eq!(roles(&mut p), (vec![chosen], vec![chosen]), "{row}");
+        let moved = |e: &Event| matches!(e, Event::PrimaryChanged { .. });
+        assert!(!p.take_events(A).iter().any(moved), "{row}");
+        assert_eq!(p.take_got(Z).len(), 5, "{row}");
+    }
+}
+
+/// What stays denied is no path of new data, and the peer that has deleted the address says so in the end.
+#[test]
+fn a_denied_primary_takes_no_data_until_it_answers_and_goes_when_it_is_deleted() {
+    let mut p = known(Changing { a: 2, z: 2 }, changing());
+    p.lose(|q| q.path == 0);
+    deny(&mut p, 0);
+    p.send_many(A, 1000, 20);
+    p.run(5000);
+    assert_eq!(roles(&mut p), (vec![0], vec![1]));
+    let data = |q: &&Passing| q.path == 0 && q.text.contains("DATA");
+    assert_eq!(p.sent.iter().filter(data).count(), 0);
+    assert_eq!(p.take_got(Z).len(), 20);
+    change(&mut p, Z, &[], &[0]);
+    p.run(5000);
+    let left = p.with(A, |_, e, id| {
+        let all = e.paths(id).into_iter();
+        all.map(|s| (s.remote, s.primary)).collect::<Vec<_>>()
+    });
+    assert_eq!(left, [(address(1, Z), true)]);
 }
 
 /// The controls: a peer that knows nothing says so at each address, one with a single address once, and one that cannot change

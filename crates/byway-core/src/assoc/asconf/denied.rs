@@ -111,7 +111,8 @@ impl Association {
     }
 
     /// The peer does not know the source of this path's packets. The user gave the address of the peer, which counts as
-    /// confirmed (RFC 9260 section 5.4), but no data may leave there before a heartbeat is answered.
+    /// confirmed (RFC 9260 section 5.4), but no data may leave there before a heartbeat is answered. The primary stays what the user
+    /// or the peer chose (section 6.4), so that data is back with the answer.
     fn doubt_source(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         if !self.is_confirmed(path) {
             return;
@@ -127,9 +128,6 @@ impl Association {
         }
         self.choose_data_path(ctx, None);
         self.leave_unable_path(ctx);
-        if self.paths.primary() == path {
-            self.make_primary(ctx, self.paths.data());
-        }
         self.new_burst();
     }
 }
