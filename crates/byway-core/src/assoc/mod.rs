@@ -62,7 +62,7 @@ pub(crate) use interleaving::InterleavingOffer;
 pub(crate) use peer_init::{AuthOffer, BadInit, PeerInit, acceptable_address};
 pub(crate) use restart::CookieOutcome;
 pub(crate) use scarcity::Scarcity;
-pub(crate) use setup::{Accepted, write_addresses, write_extensions};
+pub(crate) use setup::{Accepted, Ours, write_addresses, write_extensions};
 pub(crate) use state::State;
 pub(crate) use timers::Timers;
 pub(crate) use unexpected_init::InitAnswer;

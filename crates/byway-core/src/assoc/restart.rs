@@ -1,6 +1,6 @@
 //! A COOKIE ECHO for an association that exists (RFC 9260 section 5.2.4).
 
-use super::{Association, Control, Ctx, State, Tags};
+use super::{Association, Control, Ctx, Ours, State, Tags};
 use crate::api::{Event, LossReason};
 use crate::endpoint::cookie::Cookie;
 use crate::path::{Path, PathId, PathTable};
@@ -67,7 +67,7 @@ impl Association {
     pub(crate) fn on_cookie_echo(
         &mut self,
         ctx: &mut Ctx<'_>,
-        c: &Cookie,
+        (c, ours): (&Cookie, &Ours),
         source: &SocketAddr,
     ) -> CookieOutcome {
         match self.action(c) {
@@ -81,8 +81,10 @@ impl Association {
                 CookieOutcome::Ended
             }
             Action::Restart => {
-                self.restart(ctx, c);
-                self.answer_cookie(c, source);
+                self.restart(ctx, c, ours);
+                if !self.state.is_closed() {
+                    self.answer_cookie(c, source);
+                }
                 CookieOutcome::Taken
             }
             Action::Collision => {
@@ -111,7 +113,7 @@ impl Association {
     }
 
     /// Action A: everything starts again, except messages that are ready to be read.
-    fn restart(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
+    fn restart(&mut self, ctx: &mut Ctx<'_>, c: &Cookie, ours: &Ours) {
         let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
         let mut first = Path::new(c.local, c.source, true, &self.cfg, ctx.now);
         first.note_set_up();
@@ -120,7 +122,9 @@ impl Association {
             &mut self.recv,
             crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer),
         );
+        let changes = self.take_changes(c, ours);
         self.adopt_cookie(ctx, c);
+        let settled = self.ask_again(changes, ours);
         // Cookies of an earlier restart carry the old tie-tags: a delayed one must not
         // restart the association again.
         self.tags.tie = Tags::new_tie(ctx);
@@ -137,7 +141,6 @@ impl Association {
         self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);
         self.optional.stalled = false;
-        self.leave_sources(ctx);
         self.enter(ctx, State::Established);
         self.event(
             ctx,
@@ -149,7 +152,12 @@ impl Association {
             let (remote, state) = (self.paths.get(id).remote(), self.paths.get(id).state());
             self.announce_path(ctx, id, remote, state);
         }
+        self.leave_sources(ctx);
+        if self.state.is_closed() {
+            return;
+        }
         self.begin_verification(ctx);
+        self.tell_again(ctx, settled);
         // A peer that restarts does not hold who wants to end.
         if self.shutdown.wanted {
             self.begin_shutdown(ctx);

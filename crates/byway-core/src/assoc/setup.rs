@@ -26,10 +26,24 @@ use std::sync::Arc;
 pub(crate) struct Accepted<'a> {
     pub(crate) id: AssocId,
     pub(crate) cfg: Arc<Config>,
-    pub(crate) local: Arc<[SocketAddr]>,
-    /// Addresses that came (true) or went since the cookie was made.
-    pub(crate) changed: Vec<(bool, SocketAddr)>,
+    pub(crate) ours: Ours,
     pub(crate) cookie: &'a Cookie,
+}
+
+/// The addresses of this side when a cookie comes back.
+#[derive(Debug)]
+pub(crate) struct Ours {
+    pub(crate) local: Arc<[SocketAddr]>,
+    /// Those that came (true) or went since the cookie was made, in order.
+    pub(crate) changed: Vec<(bool, SocketAddr)>,
+}
+
+impl Ours {
+    /// Whether the INIT ACK with the cookie listed this address.
+    pub(crate) fn listed(&self, address: &SocketAddr) -> bool {
+        let first = self.changed.iter().find(|(_, a)| a == address);
+        first.map_or_else(|| self.local.contains(address), |(came, _)| !came)
+    }
 }
 
 /// Bytes of an INIT without parameters, the common header included.
@@ -380,6 +394,8 @@ impl Association {
         if matches!(self.state, State::CookieEchoed(_)) {
             self.establish(ctx);
             self.report_unrecognized_parameters();
+            // The peer has the association already.
+            self.send_asconf(ctx);
         }
     }
 
@@ -478,25 +494,25 @@ impl Association {
     pub(crate) fn accept(ctx: &mut Ctx<'_>, new: &Accepted<'_>) -> Association {
         let c = new.cookie;
         let mut local = c.local;
-        if !new.local.contains(&local)
-            && let Some(other) = ctx.routes.source(&new.local, c.source.ip())
+        if !new.ours.local.contains(&local)
+            && let Some(other) = ctx.routes.source(&new.ours.local, c.source.ip())
         {
             // The address of the INIT is gone.
-            local = new.local[other];
+            local = new.ours.local[other];
         }
         let mut first = Path::new(local, c.source, true, &new.cfg, ctx.now);
         first.note_set_up();
         let mut a = Association::empty(
             new.id,
             new.cfg.clone(),
-            new.local.clone(),
+            new.ours.local.clone(),
             (c.local_port, c.peer_port),
             PathTable::new(first),
             ctx,
         );
         a.setup.accepted = true;
-        a.setup.changed.clone_from(&new.changed);
-        a.optional.stalled = !new.local.contains(&local);
+        a.setup.changed.clone_from(&new.ours.changed);
+        a.optional.stalled = !new.ours.local.contains(&local);
         a.adopt_cookie(ctx, c);
         a.establish(ctx);
         a.control.push_back(Control::CookieAck(PathId(0)));

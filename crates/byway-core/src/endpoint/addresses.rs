@@ -2,7 +2,7 @@
 
 use super::{Endpoint, ctx};
 use crate::api::{AddressError, AssocId, CommandError};
-use crate::assoc::Ctx;
+use crate::assoc::{Ctx, Ours};
 use crate::config::MAX_LOCAL;
 use crate::time::Instant;
 use core::net::{IpAddr, SocketAddr};
@@ -11,10 +11,13 @@ use core::net::{IpAddr, SocketAddr};
 const REMEMBERED: usize = 32;
 
 impl Endpoint {
-    /// The addresses that came or went since this side listed its addresses at `then`.
-    pub(super) fn changed_since(&self, then: Instant) -> Vec<(bool, SocketAddr)> {
+    /// The addresses of this side, and which came or went since it listed them at `then`.
+    pub(super) fn ours_since(&self, then: Instant) -> Ours {
         let late = self.changed.iter().filter(|c| c.0 >= then);
-        late.map(|c| (c.1, c.2)).collect()
+        Ours {
+            local: self.local.clone(),
+            changed: late.map(|c| (c.1, c.2)).collect(),
+        }
     }
 
     /// Changes the addresses of this side. New associations have the new ones at once. Each

@@ -88,10 +88,11 @@ impl Endpoint {
         index: u32,
         cookie: &Cookie,
     ) {
+        let ours = self.ours_since(cookie.created);
         let mut ctx = ctx!(self, now);
         let a = &mut self.table[index].assoc;
         let before = a.cookie_tag();
-        let outcome = a.on_cookie_echo(&mut ctx, cookie, inbound.source);
+        let outcome = a.on_cookie_echo(&mut ctx, (cookie, &ours), inbound.source);
         if outcome == CookieOutcome::Taken {
             a.handle_packet(&mut ctx, inbound, true);
         }
@@ -136,8 +137,7 @@ impl Endpoint {
         let new = Accepted {
             id,
             cfg: self.accepted_config.clone(),
-            local: self.local.clone(),
-            changed: self.changed_since(cookie.created),
+            ours: self.ours_since(cookie.created),
             cookie,
         };
         let mut ctx = ctx!(self, now);

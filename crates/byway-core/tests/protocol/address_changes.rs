@@ -4,8 +4,8 @@
 use super::setup::stops_at;
 use crate::common::forger::Forger;
 use crate::common::{
-    A, Binding, PORTS, Pair, Z, address, address_of_ipv6, addresses, assert_drawn, endpoint, ms,
-    outside, plain,
+    A, Binding, Fate, PORTS, Pair, Z, address, address_of_ipv6, addresses, assert_drawn, endpoint,
+    ms, outside, plain,
 };
 use byway_core::config::Wildcard;
 use byway_core::{
@@ -859,6 +859,57 @@ fn a_change_during_set_up_waits_for_its_end() {
     assert_eq!(drawn[1], "Z -> COOKIE ACK -> A");
     assert_eq!(drawn[2], "A -> AUTH, ASCONF +10.1.0.1 -> Z");
     assert_eq!(paths(&mut p, Z).len(), 2);
+}
+
+/// The cookie was stale, so that the set-up begins again: the peer is still asked for the primary.
+#[test]
+fn a_primary_is_asked_for_after_a_set_up_that_began_again() {
+    let shape = Changing { a: 2, z: 1 };
+    let mut z = changing();
+    z.setup.valid_cookie_life = ms(15);
+    let mut p = shape.pair(&changing(), &z);
+    let mut first = true;
+    p.hand(move |q| match q.text.as_str() {
+        "COOKIE ECHO" if core::mem::take(&mut first) => Fate::Late(40),
+        _ => Fate::Pass,
+    });
+    shape.connect(&mut p, &changing());
+    p.run(30);
+    assert_eq!(p.state(A), "COOKIE-ECHOED");
+    p.with(A, |now, e, id| e.set_peer_primary(now, id, ip(1)))
+        .unwrap();
+    p.run(500);
+    assert_eq!(p.ends[Z].endpoint_stats().stale_cookies, 1);
+    let drawn = p.take_drawings_with(&["-> AUTH, ASCONF "]);
+    assert_eq!(drawn, ["A -> AUTH, ASCONF *10.1.0.1 -> Z"]);
+}
+
+/// The same at the other side: what changed since its INIT ACK is told behind the COOKIE ACK, as the peer discards what comes
+/// before.
+#[test]
+fn what_changes_before_the_cookie_is_back_is_told_behind_the_cookie_ack() {
+    let shape = Changing { a: 1, z: 2 };
+    let mut p = shape.pair(&changing(), &changing());
+    p.hand(|q| match q.text.as_str() {
+        "COOKIE ECHO" => Fate::Late(50),
+        _ => Fate::Pass,
+    });
+    shape.connect(&mut p, &changing());
+    p.run(30);
+    let now = p.now;
+    p.ends[Z]
+        .change_local_addresses(now, &[address(2, Z)], &[address(1, Z).ip()])
+        .unwrap();
+    p.run(300);
+    assert_drawn(
+        &p.take_drawings_with(&["COOKIE", "ASCONF"]),
+        &[
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ACK -> A",
+            "Z -> AUTH, ASCONF +10.2.0.2 -10.1.0.2 -> A",
+            "A -> AUTH, ASCONF-ACK -> Z",
+        ],
+    );
 }
 
 /// After a restart serial numbers and keys are those of the new set-up.

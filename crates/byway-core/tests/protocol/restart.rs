@@ -1,10 +1,11 @@
 //! Restarts and old cookies (RFC 9260 sections 5.2.2 and 5.2.4, table 12).
 
+use crate::address_changes::{Changing, change, changing, paths};
 use crate::common::stranger::{data, init};
 use crate::common::{
     A, Fate, PORTS, Pair, Z, address, assert_drawn, endpoint, loss, packet, plain,
 };
-use byway_core::Event;
+use byway_core::{AddressChange, Config, Event};
 use byway_wire::{Chunk, Packet, Param, Tsn};
 
 #[test]
@@ -298,4 +299,148 @@ fn a_cookie_finds_its_association_by_its_tag() {
     // Its COOKIE ECHO comes from the address that the first one has.
     p.inject_bytes(Z, address(0, A), &echo);
     assert_eq!(p.ends[Z].state_name(second), Some("ESTABLISHED"));
+}
+
+/// Z has two addresses, its ASCONFs are lost from now on, and A, with these settings in its new life, is about to connect again.
+fn no_answer_to_changes() -> Pair {
+    let (mut p, _) = Changing { a: 1, z: 2 }.up();
+    p.lose(|q| q.from == Z && q.text.contains("ASCONF"));
+    p
+}
+
+fn connect_anew(p: &mut Pair, config: &Config) {
+    p.ends[A] = endpoint(1, A, 9, config);
+    Changing { a: 1, z: 2 }.connect(p, config);
+}
+
+/// What became of the changes that Z asked for: true if they were taken.
+fn results(p: &mut Pair) -> Vec<(AddressChange, bool)> {
+    let events = p.take_events(Z).into_iter();
+    let result = |e| match e {
+        Event::AddressChanged { what } => Some((what, true)),
+        Event::AddressChangeRefused { what, .. } => Some((what, false)),
+        _ => None,
+    };
+    events.filter_map(result).collect()
+}
+
+/// Changes of addresses (RFC 5061) that A had not answered: one is under way, and others wait. The new association is told, and
+/// the addresses send nothing but ASCONF before (section 5.3, F1).
+#[test]
+fn changes_without_an_answer_are_told_to_the_association_after_a_restart() {
+    let mut p = no_answer_to_changes();
+    change(&mut p, Z, &[2], &[]);
+    change(&mut p, Z, &[3], &[]);
+    p.with(Z, |now, e, id| {
+        e.set_peer_primary(now, id, address(1, Z).ip())
+    })
+    .unwrap();
+    p.run(500);
+    p.heal();
+    p.take_drawings();
+    p.take_events(Z);
+    connect_anew(&mut p, &changing());
+    p.sent.clear();
+    p.run(300);
+    assert_drawn(
+        &p.take_drawings_with(&["INIT", "COOKIE", "ASCONF"]),
+        &[
+            "A -> INIT -> Z",
+            "Z -> INIT ACK -> A",
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ACK -> A",
+            "Z -> AUTH, ASCONF +10.2.0.2 +10.3.0.2 *10.1.0.2 -> A",
+            "A -> AUTH, ASCONF-ACK -> Z",
+        ],
+    );
+    let answered = p.sent.iter().position(|q| q.text.contains("ASCONF-ACK"));
+    let early = p.sent[..answered.unwrap()]
+        .iter()
+        .filter(|q| q.from == Z && (q.source == address(2, Z) || q.source == address(3, Z)));
+    assert_eq!(early.count(), 0);
+    let all = [
+        AddressChange::Added(address(2, Z)),
+        AddressChange::Added(address(3, Z)),
+        AddressChange::PrimaryOfPeer(address(1, Z).ip()),
+    ];
+    assert_eq!(results(&mut p), all.map(|what| (what, true)));
+    assert!(p.path(A, 1).primary);
+    // The addresses of the set-up go, and the new ones carry on.
+    change(&mut p, Z, &[], &[0, 1]);
+    p.run(1000);
+    let left: Vec<_> = paths(&mut p, A).iter().map(|x| x.0).collect();
+    assert_eq!(left, [address(2, Z), address(3, Z)]);
+    p.assert_carries_data();
+}
+
+/// The set-up after the restart says what it lists when the INIT comes. What changes before its cookie is back is told.
+#[test]
+fn changes_between_the_init_of_a_restart_and_its_cookie_are_told() {
+    let mut p = no_answer_to_changes();
+    change(&mut p, Z, &[], &[1]);
+    p.heal();
+    p.hand(|q| match q.text.as_str() {
+        "COOKIE ECHO" => Fate::Late(200),
+        _ => Fate::Pass,
+    });
+    change(&mut p, Z, &[2, 3], &[]);
+    connect_anew(&mut p, &changing());
+    p.run(100);
+    // Listed, and gone; not listed; and one that nobody knew.
+    change(&mut p, Z, &[4], &[3]);
+    change(&mut p, Z, &[5], &[]);
+    change(&mut p, Z, &[], &[5]);
+    p.take_drawings();
+    p.take_events(Z);
+    p.run(500);
+    assert_drawn(
+        &p.take_drawings_with(&["COOKIE", "ASCONF"]),
+        &[
+            "Z -> COOKIE ACK -> A",
+            "Z -> AUTH, ASCONF +10.2.0.2 +10.4.0.2 -10.3.0.2 -> A",
+            "A -> AUTH, ASCONF-ACK -> Z",
+        ],
+    );
+    assert_eq!(
+        results(&mut p),
+        [
+            // It is in no INIT ACK.
+            (AddressChange::Removed(address(1, Z)), true),
+            (AddressChange::Added(address(2, Z)), true),
+            (AddressChange::Added(address(4, Z)), true),
+            (AddressChange::Removed(address(3, Z)), true),
+        ]
+    );
+}
+
+/// In its new life the peer cannot be told of changes. It knows what the INIT ACK listed, and the user hears of the rest.
+#[test]
+fn without_asconf_after_a_restart_the_listed_addresses_serve() {
+    let mut p = no_answer_to_changes();
+    change(&mut p, Z, &[2], &[1]);
+    p.with(Z, |now, e, id| {
+        e.set_peer_primary(now, id, address(2, Z).ip())
+    })
+    .unwrap();
+    p.run(500);
+    p.heal();
+    p.take_drawings();
+    p.take_events(Z);
+    connect_anew(&mut p, &plain());
+    p.run(1000);
+    assert_eq!(
+        results(&mut p),
+        [
+            (AddressChange::Added(address(2, Z)), true),
+            (AddressChange::Removed(address(1, Z)), true),
+            (AddressChange::PrimaryOfPeer(address(2, Z).ip()), false),
+        ]
+    );
+    assert_eq!(p.take_drawings_with(&["-> AUTH"]).len(), 0);
+    change(&mut p, Z, &[], &[0]);
+    p.run(100);
+    assert_eq!(p.state(Z), "ESTABLISHED");
+    p.send_many(Z, 50, 3);
+    p.run(5000);
+    assert_eq!(p.take_got(A).len(), 3);
 }

@@ -7,12 +7,14 @@
 //! - `response`: the peer does.
 //! - `sources`: the paths leave from addresses that this side has.
 //! - `denied`: the peer finds no association by the addresses of a packet.
+//! - `after_restart`: the peer restarts before it has answered.
 //!
 //! Both sides must have agreed on AUTH (`authentication`), and ASCONF and ASCONF-ACK without
 //! it are discarded. Each side has at most one ASCONF under way. An added address of the
 //! peer is a path at once, and carries nothing but heartbeats until it has answered one. An
 //! added address of this side is a source once the peer has acknowledged it.
 
+mod after_restart;
 mod denied;
 mod queue;
 mod request;
@@ -86,7 +88,7 @@ struct Named {
     asked: bool,
 }
 
-/// After the answer to the peer's HEARTBEAT, so that it arrives first.
+/// After the answer to the peer's HEARTBEAT or COOKIE ECHO, so that it arrives first.
 const AFTER_ANSWER: Duration = Duration::from_millis(50);
 
 /// So long a deletion waits for the HEARTBEAT of the peer.
@@ -197,15 +199,17 @@ impl Asconf {
 impl Association {
     /// Both INITs are known: changes of addresses are possible from now on if both sides
     /// `agreed`. The peer's initial TSN is the serial number of its first ASCONF (section
-    /// 5.1, A2).
+    /// 5.1, A2). What the user asked for in a set-up that begins again waits on.
     pub(super) fn begin_asconf(&mut self, agreed: bool, peer_tsn: Tsn) {
         self.timers.t4 = None;
+        let before = self.optional.asconf.take();
+        let waiting = before.map(|a| a.waiting).unwrap_or_default();
         self.optional.asconf = agreed.then(|| {
             Box::new(Asconf {
                 next: self.send.ledger.tsn_of(0).0,
                 correlation: 1,
                 request: None,
-                waiting: VecDeque::new(),
+                waiting,
                 refused: Vec::new(),
                 translated: Vec::new(),
                 named: Vec::new(),

@@ -70,7 +70,7 @@ impl Association {
 
     /// The association is established: the peer is told what changed since our INIT or
     /// INIT ACK listed our addresses.
-    pub(in crate::assoc) fn tell_missed_changes(&mut self, ctx: &mut Ctx<'_>) {
+    pub(in crate::assoc) fn tell_missed_changes(&mut self, ctx: &Ctx<'_>) {
         let changed = core::mem::take(&mut self.setup.changed);
         let ours = self.addresses.local.clone();
         if let Some(asconf) = &mut self.optional.asconf {
@@ -82,7 +82,7 @@ impl Association {
                 }
             }));
         }
-        self.send_asconf(ctx);
+        self.send_asconf_after_answer(ctx.now);
     }
 
     /// The peer may have answered an INIT that listed no addresses of ours. Those that it may not know are added by

@@ -1,10 +1,11 @@
 //! An ASCONF leaves, and leaves again when T4-rto expires (RFC 5061 section 5.1, A1 to A4 and B1 to B5).
 
-use super::{Change, MOST_UNANSWERED, Request};
+use super::{AFTER_ANSWER, Change, MOST_UNANSWERED, Request};
 use crate::assoc::{Association, Ctx};
 use crate::observe::{Observation, Timer};
 use crate::outbox::Finished;
 use crate::path::{PathId, PathTrouble};
+use crate::time::Instant;
 use byway_wire::PacketBuilder;
 use core::net::SocketAddr;
 use smallvec::SmallVec;
@@ -62,6 +63,16 @@ impl Association {
         }));
         asconf.next = asconf.next.wrapping_add(1);
         self.transmit_asconf(ctx);
+    }
+
+    /// Sends the changes that wait after the answer to the COOKIE ECHO that came: before it, the peer would discard an ASCONF.
+    pub(super) fn send_asconf_after_answer(&mut self, now: Instant) {
+        if let Some(asconf) = &self.optional.asconf
+            && asconf.request.is_none()
+            && !asconf.waiting.is_empty()
+        {
+            self.timers.t4 = Some(now + AFTER_ANSWER);
+        }
     }
 
     /// A change waits while the ASCONF under way is told from an address that was silent before: it leaves from another one
@@ -233,7 +244,7 @@ impl Association {
             .as_ref()
             .and_then(|a| a.request.as_ref());
         let Some((path, early)) = request.map(|r| (r.path, r.early)) else {
-            // The peer has asked the new address, for which a deletion waited.
+            // The peer has asked the new address, for which a deletion waited, or the COOKIE ACK is on its way.
             self.send_asconf(ctx);
             return;
         };
