@@ -21,7 +21,7 @@ pub(crate) struct Program {
 impl Program {
     /// The same program without changes of addresses (RFC 5061) and what goes with them.
     pub(crate) fn without_changes_of_addresses(mut self) -> Program {
-        self.settings.iter_mut().for_each(|s| s.asconf = 0);
+        self.settings.iter_mut().for_each(|s| s.asconf &= 8);
         self.steps
             .retain(|s| !matches!(s.op, Op::Addresses(_) | Op::PeerPrimary(_)));
         self

@@ -61,7 +61,8 @@ pub(crate) struct Settings {
     pub(crate) of_path: u8,
     /// What the preset `byway` adds; 255 is all of it.
     pub(crate) byway: u8,
-    /// Changes of addresses (RFC 5061), and how this side names itself in them; 0 is off.
+    /// Changes of addresses (RFC 5061), and how this side names itself in them; 0 is off. With 8 more an association outlives a
+    /// restart of its peer.
     pub(crate) asconf: u8,
     /// Odd numbers switch interleaving on; the rest is the scheduler of streams (RFC 8260).
     pub(crate) interleaving: u8,
@@ -225,9 +226,11 @@ impl Settings {
         c.retransmission.undo_spurious = self.byway & 128 != 0;
         c.failover.revival = (self.byway & 8 != 0).then(Revival::default);
         c.hb.at_establishment = self.byway & 16 != 0;
-        c.auth.enabled = self.asconf > 0;
-        c.asconf.enabled = self.asconf > 1;
-        c.asconf.wildcard = match self.asconf {
+        let asconf = self.asconf % 8;
+        c.setup.keep_on_restart = self.asconf >= 8;
+        c.auth.enabled = asconf > 0;
+        c.asconf.enabled = asconf > 1;
+        c.asconf.wildcard = match asconf {
             7 => Wildcard::Always,
             _ => Wildcard::Private,
         };
@@ -410,7 +413,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             0..4u8,
             any::<u8>(),
         ),
-        (0..8u8, 0..10u8, 0..12u8),
+        (0..16u8, 0..10u8, 0..12u8),
     )
         .prop_map(|(a, b, c, d, (asconf, scheduler, interleaving))| Settings {
             asconf,
@@ -443,7 +446,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             of_path: d.5,
             byway: d.6,
         });
-    let plain = (0..8u8, 0..4u8).prop_map(|(asconf, interleaving)| Settings {
+    let plain = (0..16u8, 0..4u8).prop_map(|(asconf, interleaving)| Settings {
         asconf,
         interleaving,
         ..Settings::default()
