@@ -91,15 +91,17 @@ watch_z() { # CARD...
 }
 
 seen_at_z() { # NAME ADDRESSES: answers leave as the packets came; data follows a nonce
-    local what said status
+    local what said status lost
     sleep 0.3 # what is still in dumpcap's buffer
     kill -TERM "$WATCH"
     wait "$WATCH"
+    # What these drop is not in the capture.
+    lost=$(on z tc -s -j qdisc show | jq '[.[].drops // 0] | add')
     for what in answers nonces; do
         said=$(BLIND=${BLIND:-} python3 "$ROOT/interop/drill_rooms/sources.py" $what "$WORK/z.pcapng" "$2" 2>&1)
         status=$?
         [ -z "$BROKEN" ] || status=1
-        verdict "$1, $(tail -n 1 <<< "$said")" $status "$what; $BROKEN"
+        verdict "$1, $(tail -n 1 <<< "$said")" $status "$what; z's queues dropped ${lost:-?} packets; $BROKEN"
     done
 }
 

@@ -8,7 +8,8 @@ came from, and nowhere else. `nonces`: where no COOKIE ECHO came from, only hear
 answer to such a heartbeat came from there, with what the heartbeat carried; and data went to such a place afterwards.
 With BLIND=1 the answers that came in are not seen, so that `nonces` must fail.
 
-Prints what was seen; status 1 if it is not so. The last second of the capture may lack answers."""
+Prints what was seen; status 1 if it is not so. The last second of the capture may lack answers.
+The capture is behind the host's queue: an answer that was dropped there is not in it, as one that was never given."""
 
 import os
 import subprocess
@@ -54,7 +55,12 @@ def answers(packets: list[Packet], own: set[str]) -> str:
             if (p.source, p.destination) != (heartbeat.destination, heartbeat.source):
                 sys.exit(f"a heartbeat {heartbeat.source} to {heartbeat.destination} was answered {p.source} to {p.destination}")
         if not given and heartbeat.time < last - 1:
-            sys.exit(f"a heartbeat {heartbeat.source} to {heartbeat.destination} was not answered")
+            pair = (heartbeat.source, heartbeat.destination)
+            others = sum(i in q.infos for p, i in asked if (p.source, p.destination) == pair for q in packets if HEARTBEAT_ACK in q.chunks)
+            sys.exit(
+                f"a heartbeat {heartbeat.source} to {heartbeat.destination} was not answered, {heartbeat.time - packets[0].time:.3f} s after "
+                f"the first packet and {last - heartbeat.time:.3f} s before the last; {others} other answers between these two"
+            )
         places.add((heartbeat.source, heartbeat.destination))
     if not asked:
         sys.exit("no heartbeat came in")
@@ -65,7 +71,9 @@ def nonces(packets: list[Packet], own: set[str]) -> str:
     asked: dict[tuple[str, str], set[str]] = {}
     proved: set[tuple[str, str]] = set()
     by_nonce: set[tuple[str, str]] = set()
+    by_cookie: set[tuple[str, str]] = set()
     carried: set[tuple[str, str]] = set()
+    given: set[tuple[str, str]] = set()
     # The handshake goes to where the INIT came from; an association begins with the COOKIE ECHO.
     blind = os.environ.get("BLIND")
     begun = min(p.time for p in packets if COOKIE_ECHO in p.chunks)
@@ -75,6 +83,7 @@ def nonces(packets: list[Packet], own: set[str]) -> str:
         if p.destination[0] in own:
             if COOKIE_ECHO in p.chunks:
                 proved.add(p.source)
+                by_cookie.add(p.source)
             if HEARTBEAT_ACK in p.chunks and not blind and asked.get(p.source, set()) & set(p.infos):
                 if p.source not in proved:
                     by_nonce.add(p.source)
@@ -85,10 +94,14 @@ def nonces(packets: list[Packet], own: set[str]) -> str:
             asked.setdefault(there, set()).update(p.infos)
         if there not in proved and set(p.chunks) - {HEARTBEAT, HEARTBEAT_ACK, AUTH}:
             sys.exit(f"chunks {p.chunks} went to {there} before an answer with a heartbeat's nonce came from there")
-        if DATA in p.chunks and there in by_nonce:
-            carried.add(there)
+        if DATA in p.chunks:
+            given.add(there)
+            if there in by_nonce:
+                carried.add(there)
     if not carried:
-        sys.exit("no data went to a new address or port")
+        sys.exit(
+            f"no data went to a new address or port, but to {sorted(given)}; a COOKIE ECHO came from {sorted(by_cookie)}, a nonce from {sorted(by_nonce)}"
+        )
     return f"data to {len(carried)} new addresses or ports, to each after the answer with the nonce"
 
 
