@@ -682,9 +682,11 @@ pub(crate) struct RecvArgs {
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// Give an association up when its transfer does not get on for this long
-    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
-    pub(crate) give_up: Duration,
+    /// Give an association up when its transfer does not get on for this long, silence included.
+    /// Without this option two minutes, and in the middle of a file the time in which no path answers
+    /// does not count
+    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) give_up: Option<Duration>,
     /// Folder for the files and folders
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
@@ -760,9 +762,10 @@ pub(crate) struct ListenArgs {
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
     /// Give an association up when its first byte does not come within this time; from then on,
-    /// when nothing at all is heard from the other side
-    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
-    pub(crate) give_up: Duration,
+    /// when nothing at all is heard from the other side. Without this option two minutes, and after
+    /// the first byte the time in which no path answers does not count
+    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) give_up: Option<Duration>,
 }
 
 #[derive(Debug, Args)]
@@ -775,7 +778,8 @@ pub(crate) struct CatArgs {
     #[command(flatten)]
     pub(crate) here: HereArgs,
     /// Give the association up when the other side takes nothing of what waits for this long or,
-    /// while nothing waits, when nothing is heard from it
-    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
-    pub(crate) give_up: Duration,
+    /// while nothing waits, when nothing is heard from it. Without this option two minutes, and the
+    /// time in which no path answers does not count
+    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) give_up: Option<Duration>,
 }

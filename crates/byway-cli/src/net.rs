@@ -29,6 +29,7 @@ mod retries;
 mod send;
 mod slots;
 mod stall;
+mod standstill;
 mod store;
 mod traffic;
 mod tree;

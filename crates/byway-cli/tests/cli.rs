@@ -542,6 +542,38 @@ fn a_cat_gives_up_a_listen_that_has_vanished() {
     }
 }
 
+/// The other side is stopped, so nothing says that it is gone. What is said in the outage is what ends it.
+#[test]
+fn a_cat_names_the_option_that_ends_an_outage() {
+    let mut server = Server::start(&["listen"]);
+    let mut cat = byway()
+        .args(["cat", "--to", &server.addresses, "--give-up", "3s"])
+        .args(["--set", "rto.min=20ms", "--set", "rto.initial=50ms"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = cat.stdin.take().unwrap();
+    input.write_all(b"first").unwrap();
+    let mut first = [0; 5];
+    let out = server.child.stdout.as_mut().unwrap();
+    out.read_exact(&mut first).unwrap();
+    signal(&server.child, "STOP");
+    input.write_all(b"second").unwrap();
+    let out = cat.wait_with_output().unwrap();
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    let shown = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(3), "{shown}");
+    let told = shown.split_once("no path answers; unless one does, the association ends in about ");
+    let told = told.and_then(|(_, told)| told.split_once(" s (--give-up)"));
+    let told: u64 = told.expect(&shown).0.parse().expect(&shown);
+    // Some of it is over when the outage is noticed.
+    assert!((1..=3).contains(&told), "{shown}");
+    let end = "nothing was heard from the other side for 3 s (--give-up)";
+    assert!(shown.contains(end), "{shown}");
+}
+
 #[test]
 fn a_send_whose_receiver_vanishes_fails_when_its_retries_are_used_up() {
     let dir = folder("vanished");

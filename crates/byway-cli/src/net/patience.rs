@@ -1,4 +1,4 @@
-//! How long an outage of all paths may last before the association ends, about.
+//! How long an outage of all paths may last before the association ends, about, and which option decides it.
 
 use byway::{Config, PathStats};
 use std::time::Duration;
@@ -60,30 +60,57 @@ impl Patience {
         sum
     }
 
-    /// What to say when no path answers any more.
-    pub(super) fn words(&self, paths: &[PathStats]) -> String {
+    /// What to say when no path answers any more. `waits`: data waits. `by_give_up`: how long `--give-up` leaves.
+    pub(super) fn words(
+        &self,
+        paths: &[PathStats],
+        waits: bool,
+        by_give_up: Option<Duration>,
+    ) -> String {
+        let give_up = by_give_up.map(|left| (left, "--give-up".to_owned()));
         let dead = self
             .dead_data
             .filter(|_| paths.iter().any(|p| p.dead_for_data));
         if let Some(limit) = dead {
+            let dead = (limit, "failure.dead_data.give_up".to_owned());
+            let (left, option) = lesser(dead, give_up);
             return format!(
                 "heartbeats are answered, and no data is acknowledged: do packets of 576 bytes pass? \
                  `byway doctor` finds what passes. Unless data arrives, the association ends in about {} \
-                 (failure.dead_data.give_up)",
-                about(limit)
+                 ({option})",
+                about(left)
             );
         }
-        format!(
-            "no path answers; unless one does, the association ends in about {} \
-             (failure.association_max_retrans = {})",
-            about(self.longest_outage(paths)),
-            self.errors
-        )
+        let errors = format!("failure.association_max_retrans = {}", self.errors);
+        let own = (self.longest_outage(paths), errors);
+        let ends = match &give_up {
+            Some((left, option)) if !waits && *left > own.0 => format!(
+                "in {} at the earliest ({}), in {} at the latest ({option})",
+                about(own.0),
+                own.1,
+                about(*left)
+            ),
+            // Heartbeats count the errors then, and later.
+            None if !waits => format!("in {} at the earliest ({})", about(own.0), own.1),
+            _ => {
+                let (left, option) = lesser(own, give_up);
+                format!("in about {} ({option})", about(left))
+            }
+        };
+        format!("no path answers; unless one does, the association ends {ends}")
+    }
+}
+
+/// What comes first, and why.
+fn lesser(own: (Duration, String), give_up: Option<(Duration, String)>) -> (Duration, String) {
+    match give_up {
+        Some(give_up) if give_up.0 < own.0 => give_up,
+        _ => own,
     }
 }
 
 /// To the nearest second, or minute.
-fn about(time: Duration) -> String {
+pub(super) fn about(time: Duration) -> String {
     match (time + Duration::from_millis(500)).as_secs() {
         seconds @ 0..120 => format!("{} s", seconds.max(1)),
         seconds => format!("{} min", (seconds + 30) / 60),
@@ -93,6 +120,8 @@ fn about(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::watch::tests::path;
+    use byway::PathState;
 
     #[test]
     fn the_settings_and_the_paths_say_how_long() {
@@ -115,5 +144,62 @@ mod tests {
         let mut config = Config::byway();
         config.failure.association_max_retrans = u32::MAX;
         assert!(of(&config).after(Duration::from_secs(1), 1) > Duration::from_secs(1 << 30));
+    }
+
+    #[test]
+    fn the_lesser_limit_is_told_and_its_option() {
+        let patience = Patience::of(&Config::byway());
+        let path = |number, dead_for_data| PathStats {
+            dead_for_data,
+            rto: Duration::from_secs(1),
+            ..path(number, number, PathState::Inactive, number == 0)
+        };
+        let paths = [path(0, false), path(1, false)];
+        let [minutes, hour] = [846, 3600].map(Duration::from_secs);
+        let three = Duration::from_millis(2900);
+        let association = "(failure.association_max_retrans = 20)";
+        for (waits, by_give_up, ends) in [
+            // `send`: it counts no silence.
+            (true, None, format!("in about 12 min {association}")),
+            (
+                false,
+                None,
+                format!("in 12 min at the earliest {association}"),
+            ),
+            // `cat`.
+            (
+                true,
+                Some(minutes),
+                format!("in about 12 min {association}"),
+            ),
+            (true, Some(three), "in about 3 s (--give-up)".to_owned()),
+            (true, Some(hour), format!("in about 12 min {association}")),
+            // `listen`, `recv`.
+            (false, Some(three), "in about 3 s (--give-up)".to_owned()),
+            (
+                false,
+                Some(minutes),
+                format!(
+                    "in 12 min at the earliest {association}, in 14 min at the latest (--give-up)"
+                ),
+            ),
+        ] {
+            let said = patience.words(&paths, waits, by_give_up);
+            let before = "no path answers; unless one does, the association ends ";
+            assert_eq!(
+                said.strip_prefix(before),
+                Some(&ends[..]),
+                "{waits} {by_give_up:?}"
+            );
+        }
+        let dead = [path(0, true)];
+        for (by_give_up, option) in [
+            (Some(three), "in about 3 s (--give-up)"),
+            (Some(hour), "(failure.dead_data.give_up)"),
+            (None, "(failure.dead_data.give_up)"),
+        ] {
+            let said = patience.words(&dead, true, by_give_up);
+            assert!(said.ends_with(option), "{said}");
+        }
     }
 }

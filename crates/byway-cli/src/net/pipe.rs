@@ -8,6 +8,7 @@ use super::patience::Patience;
 use super::progress::Progress;
 use super::protect::{Channel, Destination, Gate, Output, PLAIN, Purpose, To, Uses, admit};
 use super::stall::StallMeter;
+use super::standstill::Limit;
 use super::traffic::Traffic;
 use super::watch::{GiveUp, Step, Watch};
 use crate::args::{CatArgs, ListenArgs};
@@ -63,7 +64,7 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         let mut watch = Watch::new(channel.association(), Some(&traffic)).with_patience(patience);
         let result = tokio::select! {
             result = to_stdout(&channel, &bytes, &writing) => result,
-            failure = watch.run(|| Some(&progress), &meter, step, None, GiveUp::NothingCame(args.give_up)) => Err(failure),
+            failure = watch.run(|| Some(&progress), &meter, step, None, GiveUp::NothingCame(Limit::of(args.give_up))) => Err(failure),
         };
         traffic.note(&channel.association().paths());
         result
@@ -192,7 +193,7 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
         let mut watch = Watch::new(association, Some(&traffic)).with_patience(patience);
         let result = tokio::select! {
             result = from_input(&args, &mut input, &channel, &bytes) => result,
-            failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::NothingTaken(args.give_up)) => Err(failure),
+            failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::NothingTaken(Limit::of(args.give_up))) => Err(failure),
         };
         traffic.note(&association.paths());
         let result = result.map_err(|mut failure| {

@@ -19,6 +19,7 @@ use super::protect::{Channel, Gate, Output, PLAIN, Place, admit};
 use super::protocol::Note;
 use super::slots::Slots;
 use super::stall::StallMeter;
+use super::standstill::Limit;
 use super::traffic::Traffic;
 use super::tree::Tree;
 use super::watch::{GiveUp, Step, Watch};
@@ -301,6 +302,8 @@ struct Job<'a> {
     moved: Cell<Instant>,
     /// Whether the sender waits for what this side reads and hashes.
     ours: Cell<bool>,
+    /// Whether a file has its place, and bytes of it have come.
+    under_way: Cell<bool>,
     /// Tells that a transfer begins, or goes on after a pause.
     moves: Notify,
     done: RefCell<Vec<Done>>,
@@ -333,6 +336,7 @@ impl<'a> Job<'a> {
             steps: Cell::new(0),
             moved: Cell::new(Instant::now()),
             ours: Cell::new(false),
+            under_way: Cell::new(false),
             moves: Notify::new(),
             done: RefCell::default(),
             folders: RefCell::default(),
@@ -400,6 +404,7 @@ impl<'a> Job<'a> {
             at: Some(self.moved.get()),
             seen: self.progress.get().is_some_and(|p| p.is_seen()) && !self.is_still(),
             ours: self.ours.get(),
+            under_way: self.under_way.get(),
         }
     }
 
@@ -407,7 +412,7 @@ impl<'a> Job<'a> {
         let begun = Instant::now();
         let mut watch =
             Watch::new(self.association, Some(&self.traffic)).with_patience(self.files.patience);
-        let give_up = GiveUp::NoProgress(self.args.give_up);
+        let give_up = GiveUp::NoProgress(Limit::of(self.args.give_up));
         let show = || self.progress.get().map(|p| &**p);
         let result = tokio::select! {
             result = self.files() => result,

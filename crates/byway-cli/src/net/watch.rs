@@ -3,9 +3,10 @@
 //! Heartbeats are answered by a kernel or a library whatever its application does. So what counts
 //! is progress; a sign of life counts only where nobody has anything to do.
 
-use super::patience::Patience;
+use super::patience::{Patience, about};
 use super::progress::{Progress, ends};
 use super::stall::StallMeter;
+use super::standstill::{Limit, Standstill};
 use super::traffic::Traffic;
 use crate::failure::{Failure, Kind};
 use byway::{Association, Events, PathId, PathState, PathStats};
@@ -27,17 +28,60 @@ const OUTAGE: Duration = Duration::from_secs(30);
 #[derive(Copy, Clone, Debug)]
 pub(super) enum GiveUp {
     /// `recv`: the transfer must get on, by a byte or by a message, except while the other side
-    /// waits for this one.
-    NoProgress(Duration),
-    /// `listen`: the first byte must come. Then the other side may have nothing to say, and must
-    /// be heard from.
-    NothingCame(Duration),
+    /// waits for this one. Outages are excused of a file under way alone, which has one of few places
+    /// (`slots.rs`) and gives it to whoever needs it: strangers hold no more by silence.
+    NoProgress(Limit),
+    /// `listen`: the first byte must come, whether the paths answer or not. Then the other side may have
+    /// nothing to say, and must be heard from.
+    NothingCame(Limit),
     /// `cat`: something of what waits must be acknowledged. While nothing waits, the other side
     /// must be heard from.
-    NothingTaken(Duration),
+    NothingTaken(Limit),
     /// `send`: a side that is heard from must acknowledge something of what waits. An outage has
     /// the time that the association itself gives it.
     Refusing(Duration),
+}
+
+impl GiveUp {
+    /// What has to change, whether the other side has something to do, within which time, and whether outages of
+    /// all paths are excused.
+    fn asks(self, step: &Step, stats: &Stats) -> ((bool, u64), Duration, bool) {
+        let (sign, limit, excuses) = match self {
+            GiveUp::NoProgress(limit) => ((true, step.done), limit, step.under_way),
+            GiveUp::NothingCame(limit) if step.done == 0 => ((true, 0), limit, false),
+            GiveUp::NothingTaken(limit) if stats.waits() => ((true, stats.acked), limit, true),
+            GiveUp::NothingCame(limit) | GiveUp::NothingTaken(limit) => {
+                ((false, stats.heard), limit, true)
+            }
+            GiveUp::Refusing(limit) => return ((stats.waits(), stats.acked), limit, false),
+        };
+        (sign, limit.time, excuses && !limit.outages_count)
+    }
+}
+
+/// What of an association's figures counts.
+#[derive(Copy, Clone, Debug)]
+struct Stats {
+    queued: u64,
+    acked: u64,
+    /// Packets.
+    heard: u64,
+}
+
+impl Stats {
+    fn of(association: &Association) -> Stats {
+        let stats = association.stats();
+        Stats {
+            queued: stats.bytes_queued,
+            acked: stats.bytes_acked,
+            heard: stats.packets_received,
+        }
+    }
+
+    /// Whether something waits for its acknowledgement.
+    fn waits(&self) -> bool {
+        self.queued > self.acked
+    }
 }
 
 /// How far a transfer is.
@@ -53,6 +97,8 @@ pub(super) struct Step {
     pub(super) seen: bool,
     /// Whether the other side waits for this one.
     pub(super) ours: bool,
+    /// Whether a file has its place, and bytes of it have come.
+    pub(super) under_way: bool,
 }
 
 impl Step {
@@ -64,6 +110,7 @@ impl Step {
             at: None,
             seen: true,
             ours: false,
+            under_way: false,
         }
     }
 }
@@ -76,9 +123,9 @@ pub(super) struct Watch<'a> {
     states: States,
     /// The path of new data, and its ends.
     in_use: Option<(PathId, String)>,
-    /// What counts, and since when it has not changed.
+    /// What counts, and how long it has not changed.
     sign: (bool, u64),
-    since: Instant,
+    still: Standstill,
     /// Packets heard, and since when there are no more.
     heard: (u64, Instant),
     /// How long a side that was heard from took nothing.
@@ -98,7 +145,7 @@ impl<'a> Watch<'a> {
             states: States::default(),
             in_use: None,
             sign: (false, 0),
-            since: now,
+            still: Standstill::new(now),
             heard: (0, now),
             refusing: Duration::ZERO,
             patience: None,
@@ -152,17 +199,28 @@ impl<'a> Watch<'a> {
         step: &Step,
         give_up: GiveUp,
     ) -> Result<Duration, Failure> {
+        let paths = self.association.paths();
+        let stats = Stats::of(self.association);
+        let left = self.time_left(step, &stats, &paths, give_up);
         if let Some(progress) = progress {
             meter.borrow_mut().update(step.done, || progress.place());
             progress.position(step.position);
-            self.show_changes(progress);
+            let by_give_up = match give_up {
+                // It counts no silence.
+                GiveUp::Refusing(_) => None,
+                _ => left.as_ref().ok().copied(),
+            };
+            self.show(progress, &paths, stats.waits(), by_give_up);
         }
-        let left = self.time_left(step, give_up)?;
+        let left = left?;
         Ok(match give_up {
             _ if !step.seen => left,
             // It tells how long it stood still.
             GiveUp::Refusing(_) => TICK.min(left),
-            _ => (self.since.elapsed() / 8).clamp(TICK, SLOW_TICK).min(left),
+            _ => {
+                let still = self.still.since().elapsed();
+                (still / 8).clamp(TICK, SLOW_TICK).min(left)
+            }
         })
     }
 
@@ -170,49 +228,56 @@ impl<'a> Watch<'a> {
     ///
     /// # Errors
     /// Why it was given up.
-    fn time_left(&mut self, step: &Step, give_up: GiveUp) -> Result<Duration, Failure> {
+    fn time_left(
+        &mut self,
+        step: &Step,
+        stats: &Stats,
+        paths: &[PathStats],
+        give_up: GiveUp,
+    ) -> Result<Duration, Failure> {
         let now = Instant::now();
-        let stats = self.association.stats();
-        let waits = stats.bytes_queued > stats.bytes_acked;
-        let (sign, limit) = match give_up {
-            GiveUp::NoProgress(limit) => ((true, step.done), limit),
-            GiveUp::NothingCame(limit) if step.done == 0 => ((true, 0), limit),
-            GiveUp::NothingTaken(limit) if waits => ((true, stats.bytes_acked), limit),
-            GiveUp::NothingCame(limit) | GiveUp::NothingTaken(limit) => {
-                ((false, stats.packets_received), limit)
-            }
-            GiveUp::Refusing(limit) => ((waits, stats.bytes_acked), limit),
-        };
+        let (sign, limit, excuses) = give_up.asks(step, stats);
         let new = sign != self.sign || step.ours;
         if new {
-            (self.sign, self.since) = (sign, now);
+            self.sign = sign;
+            self.still.moved(now);
         }
         if let Some(at) = step.at.filter(|_| !step.ours) {
-            self.since = at;
+            self.still.moved(at);
         }
-        if new || !waits {
+        if new || !stats.waits() {
             self.refusing = Duration::ZERO;
-        } else if stats.packets_received != self.heard.0 {
+        } else if stats.heard != self.heard.0 {
             let silence = now.saturating_duration_since(self.heard.1);
             self.refusing += silence.min(OUTAGE);
         }
-        if new || stats.packets_received != self.heard.0 {
-            self.heard = (stats.packets_received, now);
+        if new || stats.heard != self.heard.0 {
+            self.heard = (stats.heard, now);
         }
-        let spent = match give_up {
-            GiveUp::Refusing(_) => self.refusing,
-            _ => now.saturating_duration_since(self.since),
+        let longest = self.patience.filter(|_| is_outage(paths));
+        let longest = longest.map(|patience| patience.longest_outage(paths));
+        self.still.outage(now, longest);
+        let left = match give_up {
+            GiveUp::Refusing(_) => limit.checked_sub(self.refusing),
+            _ => self.still.left(now, limit, excuses),
         };
-        match limit.checked_sub(spent) {
-            // A timer may be early by less than a millisecond.
-            Some(left) => Ok(left.max(Duration::from_millis(1))),
-            None => Err(self.give_up(give_up, sign.0, limit)),
-        }
+        // A timer may be early by less than a millisecond.
+        let left = left.map(|left| left.max(Duration::from_millis(1)));
+        let excused = match excuses {
+            true => self.still.excused(now),
+            false => Duration::ZERO,
+        };
+        left.ok_or_else(|| self.give_up(give_up, sign.0, (limit, excused)))
     }
 
-    fn give_up(&self, rule: GiveUp, has_to: bool, limit: Duration) -> Failure {
+    fn give_up(
+        &self,
+        rule: GiveUp,
+        has_to: bool,
+        (limit, excused): (Duration, Duration),
+    ) -> Failure {
         let what = match rule {
-            GiveUp::NothingTaken(_) if self.heard.1 <= self.since => {
+            GiveUp::NothingTaken(_) if self.heard.1 <= self.still.since() => {
                 "nothing was heard from the other side"
             }
             GiveUp::NoProgress(_) => "the other side sent nothing more",
@@ -222,7 +287,10 @@ impl<'a> Watch<'a> {
             }
             _ => "nothing was heard from the other side",
         };
-        let limit = byway_lab::units::format_duration(limit);
+        let mut limit = byway_lab::units::format_duration(limit);
+        if excused >= Duration::from_secs(1) {
+            limit += &format!(" besides an outage of all paths of {}", about(excused));
+        }
         let why = format!("the association was given up: {what} for {limit} (--give-up)");
         let failure = Failure::new(Kind::Lost, why);
         // Refused only when it has ended already.
@@ -232,12 +300,22 @@ impl<'a> Watch<'a> {
 
     /// Shows what changed since the last look.
     pub(super) fn show_changes(&mut self, progress: &Progress) {
-        let paths = self.association.paths();
+        self.show(progress, &self.association.paths(), false, None);
+    }
+
+    /// The same. Whether data waits, and how long `--give-up` leaves, if it counts.
+    fn show(
+        &mut self,
+        progress: &Progress,
+        paths: &[PathStats],
+        waits: bool,
+        by_give_up: Option<Duration>,
+    ) {
         if paths.is_empty() {
             return;
         }
         if let Some(traffic) = self.traffic {
-            traffic.note(&paths);
+            traffic.note(paths);
         }
         let now = paths.iter().map(|p| (p.remote, p.state));
         for (remote, before, state) in self.states.changes(now) {
@@ -247,18 +325,24 @@ impl<'a> Watch<'a> {
         }
         let outage = paths.iter().all(|p| p.state != PathState::Active);
         if let Some(patience) = self.patience.filter(|_| outage && !self.said) {
-            progress.say(&patience.words(&paths));
+            progress.say(&patience.words(paths, waits, by_give_up));
         }
         self.said = outage;
         if let Some(path) = paths.iter().find(|p| p.in_use) {
             let now = (path.path, ends(path));
             if let Some(before) = self.in_use.take_if(|before| *before != now) {
-                progress.say(&moved(&before, path, &paths));
+                progress.say(&moved(&before, path, paths));
             }
             self.in_use = Some(now);
         }
-        progress.show_paths(&paths);
+        progress.show_paths(paths);
     }
+}
+
+/// Whether no path answers. Where heartbeats are answered and data is not, the peer is there.
+fn is_outage(paths: &[PathStats]) -> bool {
+    let silent = |p: &PathStats| p.state != PathState::Active && !p.dead_for_data;
+    !paths.is_empty() && paths.iter().all(silent)
 }
 
 /// Where data goes now, and why, as far as the paths show it.
@@ -315,11 +399,16 @@ async fn changed(events: &mut Option<Events>) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use PathState::{Active, Inactive, PotentiallyFailed};
 
-    fn path(number: u8, local: u8, state: PathState, primary: bool) -> PathStats {
+    pub(in crate::net) fn path(
+        number: u8,
+        local: u8,
+        state: PathState,
+        primary: bool,
+    ) -> PathStats {
         let at = |last| SocketAddr::from(([10, 0, 0, last], 9899));
         PathStats {
             path: PathId(number),
@@ -409,5 +498,63 @@ mod tests {
         assert_eq!(states.0.len(), 2);
         // It is seen anew.
         assert_eq!(states.changes([(of(1), Active)].into_iter()), []);
+    }
+
+    #[test]
+    fn outages_are_excused_where_nobody_holds_more_by_silence() {
+        let (idle, waits) = (stats(0), stats(7));
+        let step = Step::of(0);
+        let came = Step::of(9);
+        let file = Step {
+            under_way: true,
+            ..came
+        };
+        let unset = Limit::of(None);
+        let two_minutes = Duration::from_secs(120);
+        for (rule, step, stats, sign, excuses) in [
+            (GiveUp::NoProgress(unset), step, idle, (true, 0), false),
+            (GiveUp::NoProgress(unset), came, idle, (true, 9), false),
+            (GiveUp::NoProgress(unset), file, idle, (true, 9), true),
+            (GiveUp::NothingCame(unset), step, idle, (true, 0), false),
+            (GiveUp::NothingCame(unset), came, idle, (false, 5), true),
+            (GiveUp::NothingTaken(unset), step, idle, (false, 5), true),
+            (GiveUp::NothingTaken(unset), step, waits, (true, 0), true),
+        ] {
+            assert_eq!(
+                rule.asks(&step, &stats),
+                (sign, two_minutes, excuses),
+                "{rule:?}"
+            );
+        }
+        let set = Limit::of(Some(two_minutes));
+        for rule in [
+            GiveUp::NoProgress(set),
+            GiveUp::NothingCame(set),
+            GiveUp::NothingTaken(set),
+        ] {
+            assert!(!rule.asks(&file, &waits).2, "{rule:?}");
+        }
+    }
+
+    fn stats(queued: u64) -> Stats {
+        Stats {
+            queued,
+            acked: 0,
+            heard: 5,
+        }
+    }
+
+    #[test]
+    fn a_peer_that_answers_heartbeats_is_no_outage() {
+        let silent = path(0, 1, PotentiallyFailed, true);
+        let gone = path(1, 2, Inactive, false);
+        let dead = PathStats {
+            dead_for_data: true,
+            ..gone
+        };
+        assert!(is_outage(&[silent, gone]));
+        assert!(!is_outage(&[silent, path(1, 2, Active, false)]));
+        assert!(!is_outage(&[silent, dead]));
+        assert!(!is_outage(&[]));
     }
 }

@@ -121,6 +121,7 @@ impl<'a> Job<'a> {
             why = slot.taken_back() => return Err(why),
         };
         slot.ends();
+        self.under_way.set(false);
         Ok((offset, hash))
     }
 
@@ -167,6 +168,7 @@ impl<'a> Job<'a> {
                     self.made(bytes.len() as u64);
                     self.here.set(store.written());
                     slot.came(bytes.len());
+                    self.under_way.set(true);
                     self.advance();
                 }
                 Note::End { hash } => return Ok(hash),

@@ -313,7 +313,9 @@ impl<'a> Job<'a> {
         if let Err(reason) = store.start(offset) {
             return Ok(Came::RefusedMidway(reason));
         }
-        let hash = match self.contents_of(exchange, open, &mut file).await? {
+        let came = self.contents_of(exchange, open, &mut file).await?;
+        self.under_way.set(false);
+        let hash = match came {
             Ok(hash) => hash,
             Err(came) => return Ok(came),
         };
@@ -376,6 +378,7 @@ impl<'a> Job<'a> {
             self.made(bytes);
             self.here.set(self.here.get() + bytes);
             slot.came(usize::try_from(bytes).unwrap_or(usize::MAX));
+            self.under_way.set(true);
         }
     }
 
