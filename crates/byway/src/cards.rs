@@ -207,6 +207,19 @@ impl Cards {
     }
 }
 
+/// The addresses of this host, with their cards, whose packets to `remote` name their card, because the kernel's
+/// routes would take another one (docs/networks.md, "Sources and routes"). Where such a card has a strict
+/// reverse-path filter (`rp_filter` = 1), the kernel drops what comes back by it.
+#[must_use]
+pub fn cards_beside_routes(remote: SocketAddr) -> Vec<(IpAddr, String)> {
+    let mut cards = Cards::list();
+    let all: Vec<IpAddr> = cards.addresses.keys().copied().collect();
+    let of_family = all.iter().filter(|ip| ip.is_ipv4() == remote.is_ipv4());
+    of_family
+        .filter_map(|ip| Some((*ip, crate::scoped::card(cards.named(*ip, remote)?)?)))
+        .collect()
+}
+
 /// Whether the route by the source's own card serves: none is more specific.
 fn prefers_own(chosen: Option<&Route>, own: &Route) -> bool {
     !own.is_local && chosen.is_none_or(|c| own.prefix >= c.prefix)

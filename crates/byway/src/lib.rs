@@ -108,6 +108,7 @@ pub use byway_core::{
     Message, NOTHING_LISTENS, PathId, PathState, PathStats, PathTrouble, Received, Rule,
     RuleCounts, Undelivered, host_of, policy::StreamScheduler, text,
 };
+pub use cards::cards_beside_routes;
 pub use encapsulation::Encapsulation;
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use error::{BindError, Closed, ConnectError, SendError};

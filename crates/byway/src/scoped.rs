@@ -29,14 +29,14 @@ pub fn shown_host(address: SocketAddr) -> String {
 
 /// The name of a card of this network namespace.
 #[cfg(target_os = "linux")]
-fn card(index: u32) -> Option<String> {
+pub(crate) fn card(index: u32) -> Option<String> {
     let name = nix::net::if_::if_indextoname(index).ok()?;
     // It is empty where there is no such card.
     name.into_string().ok().filter(|name| !name.is_empty())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn card(_: u32) -> Option<String> {
+pub(crate) fn card(_: u32) -> Option<String> {
     None
 }
 

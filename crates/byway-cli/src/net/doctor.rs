@@ -191,7 +191,11 @@ async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
     };
     clear(args);
     let protocol_132 = Protocol132::of(&pairs, beside.as_ref());
-    let host = host::look();
+    let named = match args.bind.is_empty() {
+        true => Vec::new(),
+        false => wanted.iter().map(|(local, _)| local.ip()).collect(),
+    };
+    let host = host::look(&named, &remote);
     let mut findings = findings::of(&pairs, protocol_132, &host, &remote);
     let tried: Vec<SocketAddr> = wanted.iter().map(|(local, _)| *local).collect();
     findings.extend(address::left_out(&tried, &remote));

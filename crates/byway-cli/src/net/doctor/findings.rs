@@ -1,7 +1,7 @@
 //! What the measurements mean, and what to do.
 
 use super::super::address;
-use super::host::Host;
+use super::host::{Host, Strict};
 use super::measure::{Answer, Pair, Silence};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -219,6 +219,7 @@ pub(super) fn of(
             shown.join(", ")
         ));
     }
+    found.extend(host.strict.iter().map(of_filter));
     let without_udp = pairs.iter().any(|p| p.remote.port() == 0);
     found.push(of_host(host, without_udp));
     found.push(protocol_132.words().to_owned());
@@ -292,6 +293,23 @@ fn of_answer(number: usize, pair: &Pair, answer: &Answer) -> Vec<String> {
         _ => {}
     }
     found
+}
+
+/// What a strict reverse-path filter takes, and what to do.
+fn of_filter(strict: &Strict) -> String {
+    let Strict {
+        card,
+        local,
+        remote,
+    } = strict;
+    // A dot in its name would end it.
+    let key = card.replace('.', "/");
+    format!(
+        "card {card} drops what comes back to {local}: its reverse-path filter is strict (rp_filter = 1), and \
+         this host's routes lead from {local} to {remote} by another card. `sysctl -w \
+         net.ipv4.conf.{key}.rp_filter=2` makes it loose; or give {local} routes of its own, such as `ip route \
+         add default via GATEWAY dev {card} table 100` and `ip rule add from {local} table 100`"
+    )
 }
 
 fn of_host(host: &Host, without_udp: bool) -> String {
@@ -436,6 +454,7 @@ mod tests {
         let host = |kernel_sctp, kernel_udp_port| Host {
             kernel_sctp,
             kernel_udp_port,
+            strict: vec![],
         };
         let (udp, raw) = (answers(1, 1), pair(1, 1, 0, Err(Silence::Nothing)));
         for (host, pair, expected) in [
@@ -451,6 +470,31 @@ mod tests {
         ] {
             let text = of_host(&host, pair.remote.port() == 0);
             assert!(text.contains(expected), "{host:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_strict_filter_is_told_with_its_card_and_the_remedy() {
+        let pairs = [answers(1, 1)];
+        assert!(!found(&pairs, &Host::default()).contains("rp_filter"));
+        let strict = |card: &str| Strict {
+            card: card.to_owned(),
+            local: "10.2.0.1".parse().unwrap(),
+            remote: "10.1.0.2".parse().unwrap(),
+        };
+        let host = Host {
+            strict: vec![strict("e1"), strict("eth0.100")],
+            ..Host::default()
+        };
+        let text = found(&pairs, &host);
+        for part in [
+            "card e1 drops what comes back to 10.2.0.1: ",
+            "lead from 10.2.0.1 to 10.1.0.2 by another card",
+            "`sysctl -w net.ipv4.conf.e1.rp_filter=2`",
+            "dev e1 table 100` and `ip rule add from 10.2.0.1 table 100`",
+            "`sysctl -w net.ipv4.conf.eth0/100.rp_filter=2`",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
         }
     }
 
