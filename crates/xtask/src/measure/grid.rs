@@ -16,9 +16,9 @@ const OURS: &str = "byway";
 /// Known to be worse: the probe timeout alone.
 const CONTROL: &str = "rfc9260, probe timeout alone";
 
-/// Means that differ by less are as good as each other: the longest stall of a transfer ends with an event, not
-/// with a path.
-const AS_GOOD: f64 = 0.01;
+/// Means that differ by less, in seconds and by this part, are as good as each other: the longest stall of a
+/// transfer ends with an event, not with a path.
+const AS_GOOD: (f64, f64) = (0.001, 0.01);
 
 /// How one policy does beside [`PLAIN`], counted over cells and metrics.
 #[derive(Default)]
@@ -42,12 +42,13 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     for (name, count) in [(OURS, &ours), (CONTROL, &control)] {
         println!(
             "{name} beside {PLAIN}: of {} means, transfer time and longest stall of each cell, {} are significantly \
-             better, {} significantly worse, {} worse by more than {} %",
+             better, {} significantly worse, {} worse by more than {} ms or {} %",
             count.cells,
             count.significantly_better,
             count.significantly_worse,
             count.worse.len(),
-            AS_GOOD * 100.0,
+            AS_GOOD.0 * 1000.0,
+            AS_GOOD.1 * 100.0,
         );
     }
     for cell in &ours.worse {
@@ -119,7 +120,8 @@ fn count(pairs: &[Value]) -> Result<Count> {
         // Where no seed completed with both, there is nothing to compare but that.
         let difference = pair.pointer("/difference/mean").and_then(Value::as_f64);
         let difference = difference.unwrap_or_default();
-        if fewer || difference > AS_GOOD * number("/a/mean").unwrap_or_default() {
+        let as_good = AS_GOOD.1 * number("/a/mean").unwrap_or_default();
+        if fewer || difference > as_good.min(AS_GOOD.0) {
             count.worse.push(pair.to_string());
         }
         if pair["significant"] == true {
