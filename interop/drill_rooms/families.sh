@@ -31,7 +31,8 @@ one_family() { # FAMILY: 4 or 6
         on a ip addr add 10.93.1.1/24 dev e1
         on a ip route add 10.93.0.0/24 via 10.93.1.2
     fi
-    sleep 0.5
+    sleep 0.4
+    in_use e0
     leave e0
     complete "a client of IPv$1 alone, a server of both, which changes for a network of the other family" 6
     stalled_less "from IPv$1 to the other family" 250

@@ -29,7 +29,9 @@ fresh() { # NS...: empty namespaces
         # Else addresses of IPv6 wait for a second or two.
         on "$ns" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0
         on "$ns" ip link set lo up
-        on "$ns" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
+        # The larger value of `all` and of the card counts; `default` is what cards begin with.
+        on "$ns" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter="${RP_FILTER:-0}" \
+            net.ipv4.conf.default.rp_filter="${RP_FILTER:-0}"
     done
 }
 

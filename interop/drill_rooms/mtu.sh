@@ -7,7 +7,7 @@ falls() { # NAME SECONDS PATHS|- MTU ADDRESSES [OPTIONS OF SEND...]: 15 MB, and 
     local SERVER=(--json) name=$1 seconds=$2 paths=$3 mtu=$4 to=$5 path
     shift 5
     begin 15 "$to" "$to" "$@"
-    middle "$seconds"
+    if [ "$paths" = 0 ]; then middle "$seconds" e0; else middle "$seconds"; fi
     larger_than "$mtu"
     if [ "$paths" = - ]; then
         narrow "$mtu"

@@ -127,7 +127,8 @@ roam_new_first() {
     begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2 --bind 0.0.0.0
     middle 0.8
     enter e1 10.93.1.1
-    sleep 0.5
+    sleep 0.4
+    in_use e0
     leave e0
     complete "roam, the new network comes first" 6
     stalled_less "roam, the new network comes first" 400
@@ -159,7 +160,8 @@ drill_roam() {
     middle 0.8
     on z ip link set e1 up
     on z ip addr add 10.93.1.2/24 dev e1
-    sleep 0.5
+    sleep 0.4
+    in_use e0
     on z ip addr flush dev e0
     on z ip link set e0 down
     complete "roam, the server leaves its network" 6

@@ -38,7 +38,10 @@ def read(capture: str) -> list[Packet]:
     for field in FIELDS:
         words += ["-e", field]
     packets = []
-    for line in subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines():
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"tshark ended with status {done.returncode} on the capture: {' '.join(done.stderr.split())}")
+    for line in done.stdout.splitlines():
         time, src, dst, sport, dport, chunks, infos, tag, _ = line.split("|")
         types = [int(c, 0) for c in chunks.split(",") if c]
         packets.append(Packet(float(time), (src, sport), (dst, dport), types, [i for i in infos.split(",") if i], tag))
@@ -76,7 +79,9 @@ def nonces(packets: list[Packet], own: set[str]) -> str:
     given: set[tuple[str, str]] = set()
     # The handshake goes to where the INIT came from; an association begins with the COOKIE ECHO.
     blind = os.environ.get("BLIND")
-    begun = min(p.time for p in packets if COOKIE_ECHO in p.chunks)
+    begun = min((p.time for p in packets if COOKIE_ECHO in p.chunks), default=None)
+    if begun is None:
+        sys.exit("no COOKIE ECHO was captured")
     for p in packets:
         if p.time < begun:
             continue
@@ -105,9 +110,23 @@ def nonces(packets: list[Packet], own: set[str]) -> str:
     return f"data to {len(carried)} new addresses or ports, to each after the answer with the nonce"
 
 
+def captured(packets: list[Packet], own: set[str]) -> str:
+    """How many, each way, so that a capture which is not whole shows."""
+    came = sum(p.destination[0] in own for p in packets)
+    span = packets[-1].time - packets[0].time if packets else 0
+    return f"{came} packets came in and {len(packets) - came} went out in {span:.1f} s"
+
+
 def main() -> None:
-    what, capture, own = sys.argv[1:]
-    print({"answers": answers, "nonces": nonces}[what](read(capture), set(own.split(","))))
+    what, capture, addresses = sys.argv[1:]
+    own = set(addresses.split(","))
+    packets = read(capture)
+    if not packets:
+        sys.exit("the capture is empty")
+    try:
+        print({"answers": answers, "nonces": nonces}[what](packets, own))
+    except SystemExit as problem:
+        sys.exit(f"{problem}; {captured(packets, own)}")
 
 
 if __name__ == "__main__":
