@@ -2,13 +2,13 @@
 
 mod peers;
 
-use peers::{Server, byway, contents, folder, run, text};
+use peers::{Server, byway, contents, folder, run, signal, text};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::net::{IpAddr, UdpSocket};
 use std::os::unix::ffi::OsStrExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Each line as JSON.
@@ -287,14 +287,7 @@ fn all_paths_dead_is_told_with_the_setting_that_decides_it() {
     let out = server.child.stdout.as_mut().unwrap();
     out.read_exact(&mut arrived).unwrap();
     // It is there and does nothing: no ICMP message says that it is gone.
-    let pid = server.child.id().to_string();
-    let stop = |signal: &str| {
-        Command::new("kill")
-            .args(["-s", signal, &pid])
-            .status()
-            .unwrap()
-    };
-    stop("STOP");
+    signal(&server.child, "STOP");
     std::io::Write::write_all(&mut input, &contents(100_000)).unwrap();
     let mut said = String::new();
     child
@@ -311,7 +304,7 @@ fn all_paths_dead_is_told_with_the_setting_that_decides_it() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    stop("CONT");
+    signal(&server.child, "CONT");
     server.child.kill().unwrap();
     server.child.wait().unwrap();
 }

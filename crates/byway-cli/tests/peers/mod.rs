@@ -308,6 +308,23 @@ pub(crate) fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
     let sent = Command::new("kill").args(["-s", name, &pid]).status();
     assert!(sent.unwrap().success(), "kill -s {name} {pid}");
+    if name == "STOP" {
+        // On a busy host its threads go on until they have a processor again.
+        wait_until(|| is_stopped(&pid));
+    }
+}
+
+/// Whether all threads of a process have stopped; yes where the kernel does not tell.
+fn is_stopped(pid: &str) -> bool {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return true;
+    };
+    threads.flatten().all(|thread| {
+        let said = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // "12 (name) T 1 ...": the name may have anything in it.
+        said.rsplit_once(") ")
+            .is_none_or(|(_, rest)| rest.starts_with('T'))
+    })
 }
 
 /// The exit status of a process that must end within `limit`; it is killed if it does not.
