@@ -13,17 +13,26 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 pub(crate) const EXAMPLES: &str = "\
-A path is rtt=TIME,rate=RATE and, if you know them, loss=SHARE (each way), burst=N (packets
-lost together on average), jitter=TIME, queue=SIZE and name=TEXT. The first one is the primary.
+A path is rtt=TIME,rate=RATE and, if you know them, loss=SHARE (each way), burst=N (packets \
+lost together on average), jitter=TIME, queue=SIZE and name=TEXT. The first one is the \
+primary.
 
 Examples:
   byway advise --path rtt=20ms,rate=50M --path rtt=60ms,rate=5M,loss=1%
-  byway advise --path rtt=20ms,rate=50M --path rtt=60ms,rate=5M --traffic 'paced 1kB/2ms' \\
-      --hurts stall --at-most-moves 1/hour --for byway,linux,usrsctp --within 5min
-  byway advise --to 10.0.0.1,10.1.0.1         what `byway doctor` measures (byway recv --unprotected there)
-  byway advise --paths paths.toml             traffic = \"bulk\", and for each path a table
-                                              [[path]] with rtt = \"20 ms\", rate = \"50 Mbit/s\"
-  byway sweep out/advise/byway-death.toml     the runs behind the table, again";
+
+  byway advise --path rtt=20ms,rate=50M --path rtt=60ms,rate=5M \\
+      --traffic 'paced 1kB/2ms' --hurts stall --at-most-moves 1/hour \\
+      --for byway,linux,usrsctp --within 5min
+
+  # what `byway doctor` measures (`byway recv --unprotected` there)
+  byway advise --to 10.0.0.1,10.1.0.1
+
+  # a file: traffic = \"bulk\", and for each path a table
+  # [[path]] with rtt = \"20 ms\", rate = \"50 Mbit/s\"
+  byway advise --paths paths.toml
+
+  # the runs behind the table, again
+  byway sweep out/advise/byway-death.toml";
 
 const PROGRESS: &str = "{msg} [{bar:30}] {elapsed} of {prefix}";
 

@@ -11,24 +11,34 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  byway run                                   the built-in failover, eight policies side by side
-  byway scenario > mine.toml                  a scenario of your own to start from
-  byway check mine.toml                       look for mistakes in it
-  byway run mine.toml --seed 7 --pcap         run it; tables here, report and captures in out/
-  byway sweep grid.toml                       run a grid of it, many times each, on all cores
-  byway failover-time --set rto.min=300ms     how long a dead path goes unnoticed, and why
-  byway advise --path rtt=20ms,rate=50M --path rtt=60ms,rate=5M,loss=1%      what to set
-
-  byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox      prints a ticket; on the other side:
+  # this machine prints a ticket; the other one sends with it
+  byway recv --dir inbox
   byway send video.mkv --to TICKET
-  byway listen --bind 10.0.0.1 | tar x                 prints a ticket; on the other side:
-  tar c folder | byway cat --to TICKET
-  byway serve --allow 127.0.0.1:5432                   prints a ticket; on the other side:
+
+  # any TCP program, here for PostgreSQL: the server's side prints a ticket
+  byway serve --allow 127.0.0.1:5432
   byway forward --listen 127.0.0.1:5432 --to TICKET
 
-Exit status: 0 done; 1 failed; 2 wrong arguments, scenario or settings;
-3 association lost; 4 refused by the other side, or damaged on the way;
-130 interrupted (SIGINT); 143 terminated (SIGTERM).";
+  # a pipe
+  byway listen | tar x
+  tar c folder | byway cat --to TICKET
+
+  # what they do at this moment
+  byway top
+
+  # the laboratory: the built-in failover, eight policies side by side
+  byway run
+
+  # a scenario of your own: tables here, report and captures in out/
+  byway scenario > mine.toml
+  byway run mine.toml --seed 7 --pcap
+
+  # how long a dead path goes unnoticed, and why
+  byway failover-time --set rto.min=300ms
+
+Exit status: 0 done; 1 failed; 2 wrong arguments, scenario or settings; 3 association lost; 4 \
+refused by the other side, or damaged on the way; 130 interrupted (SIGINT); 143 terminated \
+(SIGTERM).";
 
 /// Multihomed SCTP: failover in a simulated network and over real ones.
 #[derive(Debug, Parser)]
@@ -167,7 +177,7 @@ pub(crate) enum Command {
     /// Listens for TCP and carries each connection as a stream of one association, with a window of
     /// its own: one that stands still does not stop the others. When a path dies, the connections
     /// move to another one and go on.
-    #[command(after_help = crate::net::FORWARD_EXAMPLES)]
+    #[command(after_help = crate::net::FORWARD_EXAMPLES, override_usage = crate::net::FORWARD_USAGE)]
     Forward(crate::net::ForwardArgs),
     /// Make and show keys, for those who meet again and again
     ///
@@ -210,12 +220,22 @@ pub(crate) enum Command {
 
 const EMULATE_EXAMPLES: &str = "\
 Examples:
-  byway emulate                                   a shell at the sender of the built-in network
-  byway emulate mine.toml -- ping -c 5 10.1.0.2   one command at the sender
-  byway emulate --receiver 'byway recv --unprotected --bind 10.1.0.2,10.2.0.2 --dir inbox' \\
-    -- byway send video.mkv --to 10.1.0.2,10.2.0.2
-  byway emulate mine.toml --relay 7001=9899       without root: what comes to UDP port 7001 goes to 9899
-  byway emulate mine.toml --keys -- byway send video.mkv --to 10.1.0.2    1 cuts the first path, and again";
+  # a shell at the sender of the built-in network
+  byway emulate
+
+  # one command at the sender
+  byway emulate mine.toml -- ping -c 5 10.1.0.2
+
+  # a command at each side
+  byway emulate --receiver \\
+      'byway recv --unprotected --bind 10.1.0.2,10.2.0.2 --dir inbox' \\
+      -- byway send video.mkv --to 10.1.0.2,10.2.0.2
+
+  # 1 cuts the first path, and again restores it
+  byway emulate mine.toml --keys -- byway send video.mkv --to 10.1.0.2
+
+  # without root: what comes to UDP port 7001 goes to 9899
+  byway emulate mine.toml --relay 7001=9899";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -223,8 +243,12 @@ Examples:
   byway run mine.toml --seed 7 --out results --pcap
   byway run --only 'RFC 9260' --only 'PMR 0'
   byway run --json | jq '.results[] | {policy, transfer_s}'
-  byway run --real --only byway               with real sockets, in real time
-  byway run --row out/grid.parquet:17         row 17 of a sweep again, alone";
+
+  # with real sockets, in real time
+  byway run --real --only byway
+
+  # row 17 of a sweep again, alone
+  byway run --row out/grid.parquet:17";
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -258,27 +282,43 @@ pub(crate) struct RunArgs {
 
 const SWEEP_EXAMPLES: &str = "\
 A sweep file:
-  scenario = \"mine.toml\"          # or \"built-in\", or a table [scenario]
+  # or \"built-in\", or a table [scenario]
+  scenario = \"mine.toml\"
   seeds = 30
   metrics = [\"transfer_s\", \"stall_s\"]
-  stop = { within = \"10 %\", confidence = \"90 %\" }     # of transfer_s; leave out to run all seeds
+  # of transfer_s; leave out to run all seeds
+  stop = { within = \"10 %\", confidence = \"90 %\" }
+  # any key of the scenario, or setting of the protocol
   [[axis]]
-  key = \"path.1.loss\"             # any key of the scenario, or setting of the protocol
+  key = \"path.1.loss\"
   values = [\"0 %\", \"3 %\", \"8 %\"]
+  # or a short name: lossN, rttN, pmr, cpt, size, ...
   [[axis]]
-  key = \"pmr\"                     # or a short name: lossN, rttN, pmr, cpt, size, ...
+  key = \"pmr\"
   values = [0, 5]
+  # or several at once, under a name
   [[axis]]
-  name = \"timers\"                 # or several at once, under a name
-  values = [{ name = \"default\" }, { name = \"short\", rto.min = \"100 ms\", sack.delay = \"20 ms\" }]
+  name = \"timers\"
+  values = [
+    { name = \"default\" },
+    { name = \"short\", rto.min = \"100 ms\", sack.delay = \"20 ms\" },
+  ]
+
 The scenario's policies are an axis, too (\"policy\"); policies = [...] chooses some.
 
 Examples:
-  byway sweep experiments/example-sweep/loss.toml     a quick one that explains every key
-  byway sweep grid.toml --cells                       what would be run
-  byway sweep grid.toml --out results/grid.parquet    run it, or resume it
+  # a quick one that explains every key
+  byway sweep experiments/example-sweep/loss.toml
+
+  # what would be run
+  byway sweep grid.toml --cells
+
+  # run it, or resume it
+  byway sweep grid.toml --out results/grid.parquet
   byway compare out/grid.parquet --by policy 'PMR 0' 'RFC 9260'
-  byway sweep --schema                                the columns of the results";
+
+  # the columns of the results
+  byway sweep --schema";
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
@@ -317,8 +357,12 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   byway compare before.parquet after.parquet
   byway compare out/grid.parquet --by policy 'PMR 0' 'RFC 9260'
-  byway compare out/grid.parquet --by policy --metric stall_s     all against the first
-  byway compare a.parquet b.parquet --json | jq '.[].pairs[] | select(.significant)'";
+
+  # all policies against the first
+  byway compare out/grid.parquet --by policy --metric stall_s
+
+  byway compare a.parquet b.parquet --json |
+      jq '.[].pairs[] | select(.significant)'";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -392,10 +436,15 @@ pub(crate) struct MachineArgs {
 
 const FAILOVER_TIME_EXAMPLES: &str = "\
 Examples:
-  byway failover-time                                 RFC 9260's defaults
+  # RFC 9260's defaults
+  byway failover-time
+
   byway failover-time --preset rfc2960 --set failure.path_max_retrans=3
   byway failover-time --set rto.min=300ms --rtt '20 ms'
-  byway failover-time --rto '4 s'                     after losses doubled the RTO twice
+
+  # after losses doubled the RTO twice
+  byway failover-time --rto '4 s'
+
   byway failover-time --json | jq '.together[] | {goal, cases}'";
 
 #[derive(Debug, Args)]
@@ -415,13 +464,27 @@ pub(crate) struct FailoverTimeArgs {
 
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
-  byway reproduce                      everything, in a minute and a half on two processors
-  byway reproduce caro-2006            one paper
-  byway reproduce A3 caro-2006/5       a claim, and a figure
-  byway reproduce caro-2006/5 --at loss1=8 --at pmr=0      points of a figure
-  byway reproduce --matrix --sensitivity   what hangs on settings that the papers do not print
-  byway reproduce --full               the papers' sizes and numbers of runs
-  byway reproduce --full --runs FILE   the same; can be resumed after an interruption
+  # everything, in a minute and a half on two processors
+  byway reproduce
+
+  # one paper
+  byway reproduce caro-2006
+
+  # a claim, and a figure
+  byway reproduce A3 caro-2006/5
+
+  # points of a figure
+  byway reproduce caro-2006/5 --at loss1=8 --at pmr=0
+
+  # what hangs on settings that the papers do not print
+  byway reproduce --matrix --sensitivity
+
+  # the papers' sizes and numbers of runs
+  byway reproduce --full
+
+  # the same; can be resumed after an interruption
+  byway reproduce --full --runs FILE
+
   byway reproduce --json | jq '.papers[].claims[] | {id, verdict}'";
 
 #[derive(Debug, Args)]
@@ -661,11 +724,20 @@ pub(crate) fn time_to_wait(text: &str) -> Result<Duration, String> {
 
 const RECV_EXAMPLES: &str = "\
 Examples:
-  byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox      prints a ticket for one sender
-  byway recv --uses any --valid-for 12h                for all who get the ticket today
-  byway recv --authorized keys                         for those whose keys are in the file
-  byway recv --bind 10.0.0.1 --unprotected             for anybody, without encryption
-Without --bind, all addresses of this host, as they come and go (docs/networks.md).";
+  # a ticket for one sender
+  byway recv --dir inbox
+
+  # the same with these two addresses of this host alone
+  byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox
+
+  # for all who get the ticket today
+  byway recv --uses any --valid-for 12h
+
+  # for those whose keys are in the file (see `byway key`)
+  byway recv --authorized keys
+
+  # for anybody, without encryption
+  byway recv --bind 10.0.0.1 --unprotected";
 
 #[derive(Debug, Args)]
 pub(crate) struct RecvArgs {
@@ -713,15 +785,24 @@ pub(crate) struct RecvArgs {
 
 const SEND_EXAMPLES: &str = "\
 Examples:
-  byway send report.pdf --to byway1-g4erhcnl-...        the ticket that `byway recv` has printed
-  byway send photos --to TICKET                         a folder, which arrives as photos/
-  byway send photos --to TICKET --dry-run               what of it would be sent
+  # the ticket that `byway recv` has printed
+  byway send report.pdf --to byway1-g4erhcnl-...
+
+  # a folder, which arrives as photos/; and first, what of it would be sent
+  byway send photos --to TICKET --dry-run
+  byway send photos --to TICKET
+
+  # a ticket in a file, and these two addresses of this host alone
   byway send a.bin b.bin --to @ticket --bind 10.0.0.2,10.1.0.2
-  byway send big.iso --to TICKET --set rto.min=100ms --retries 10
-  byway send big.iso --to TICKET --retry-for 1h         outages of up to an hour
-  byway send big.iso --to TICKET --limit 20Mbit/s       leaves room for others
-  byway send report.pdf --to 10.0.0.1,10.1.0.1          to a `byway recv --unprotected`
-Without --bind, all addresses of this host, as they come and go (docs/networks.md).";
+
+  # outages of up to an hour
+  byway send big.iso --to TICKET --retry-for 1h
+
+  # leaves room for others
+  byway send big.iso --to TICKET --limit 20Mbit/s
+
+  # to a `byway recv --unprotected`
+  byway send report.pdf --to 10.0.0.1,10.1.0.1";
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {

@@ -12,6 +12,7 @@ mod cluster;
 mod emulate;
 mod failure;
 mod give_back;
+mod help;
 mod lab;
 mod manual;
 mod namespace;

@@ -34,14 +34,33 @@ fn add_examples(command: &clap::Command, name: &str, folder: &Path) -> Result<()
     pages.try_for_each(|c| add_examples(c, &format!("{name}-{}", c.get_name()), folder))
 }
 
-/// A section whose lines stay as they are, in the language of manual pages.
+/// The text in the language of manual pages: paragraphs are filled, and lines that are indented stay as they
+/// are.
 fn lines(text: &str) -> String {
-    let (title, body) = match text.strip_prefix("Examples:\n") {
-        Some(body) => ("EXAMPLES", body),
-        None => ("NOTES", text),
-    };
-    let mut section = format!(".SH {title}\n.nf\n");
-    for line in body.lines() {
+    let mut section = String::new();
+    let mut is_filled = true;
+    for line in text.lines() {
+        let fills = !line.starts_with(' ') && !line.is_empty();
+        match (line, fills) {
+            ("Examples:", _) => {
+                section.push_str(if is_filled { "" } else { ".fi\n" });
+                section.push_str(".SH EXAMPLES\n.nf\n");
+                is_filled = false;
+                continue;
+            }
+            _ if section.is_empty() => {
+                section.push_str(if fills {
+                    ".SH NOTES\n"
+                } else {
+                    ".SH NOTES\n.nf\n"
+                });
+            }
+            (_, true) => section.push_str(if is_filled { ".PP\n" } else { ".fi\n.PP\n" }),
+            (_, false) if line.is_empty() && is_filled => continue,
+            (_, false) if is_filled => section.push_str(".nf\n"),
+            _ => {}
+        }
+        is_filled = fills;
         let line = line
             .replace('\\', "\\e")
             .replace('-', "\\-")
@@ -51,7 +70,7 @@ fn lines(text: &str) -> String {
         section.push_str(&line);
         section.push('\n');
     }
-    section + ".fi\n"
+    section + if is_filled { "" } else { ".fi\n" }
 }
 
 #[cfg(test)]
@@ -60,9 +79,15 @@ mod tests {
 
     #[test]
     fn lines_of_a_page_are_those_of_the_help() {
-        let page = lines("Examples:\n  byway send a \\\n    --to 'x'\n.profile");
-        let expected =
-            ".SH EXAMPLES\n.nf\n  byway send a \\e\n    \\-\\-to \\(aqx\\(aq\n\\&.profile\n.fi\n";
+        let page = lines(
+            "Keys: q ends.\n\nExamples:\n  byway send a \\\n    --to 'x'\n\n  byway send b\n\n.profile",
+        );
+        let expected = ".SH NOTES\nKeys: q ends.\n.SH EXAMPLES\n.nf\n  byway send a \\e\n    \\-\\-to \\(aqx\\(aq\n\n  \
+            byway send b\n\n.fi\n.PP\n\\&.profile\n";
         assert_eq!(page, expected);
+        assert_eq!(
+            lines("A file:\n  a = 1\nand so on"),
+            ".SH NOTES\nA file:\n.nf\n  a = 1\n.fi\n.PP\nand so on\n"
+        );
     }
 }

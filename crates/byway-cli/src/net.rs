@@ -45,4 +45,6 @@ pub(crate) use protect::{ClientArgs, GateArgs, KeyArgs, To, Uses, key};
 pub(crate) use record::{FromLibrary, Record, RecordArgs, note};
 pub(crate) use recv::recv;
 pub(crate) use send::send;
-pub(crate) use tunnel::{FORWARD_EXAMPLES, ForwardArgs, SERVE_EXAMPLES, ServeArgs, forward, serve};
+pub(crate) use tunnel::{
+    FORWARD_EXAMPLES, FORWARD_USAGE, ForwardArgs, SERVE_EXAMPLES, ServeArgs, forward, serve,
+};

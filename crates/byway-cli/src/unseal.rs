@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  byway send big.iso --to TICKET --pcap sealed.pcapng --pcap-secrets secrets
+  byway send big.iso --to TICKET \\
+      --pcap sealed.pcapng --pcap-secrets secrets
   byway unseal sealed.pcapng --secrets secrets --out open.pcapng
   wireshark open.pcapng";
 

@@ -92,7 +92,8 @@ fn each_command_has_a_manual_page() {
     assert!(count > 15, "{help}");
     let forward = std::fs::read_to_string(dir.join("byway-forward.1")).unwrap();
     assert!(
-        forward.contains(".SH EXAMPLES\n.nf\n  byway forward"),
+        forward.contains(".SH EXAMPLES\n.nf\n  # the ticket")
+            && forward.contains(".fi\n.PP\nThen a program"),
         "{forward}"
     );
     // What the printer of manual pages says of them, where there is one.

@@ -23,15 +23,22 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 pub(crate) const DOCTOR_EXAMPLES: &str = "\
-On the other host: byway recv, whose ticket doctor takes and does not use up
+On the other host: byway recv, whose ticket doctor takes and does not use up.
 
 Examples:
   byway doctor --to TICKET
-  byway doctor --to 10.0.0.1,10.1.0.1         beside byway recv --unprotected
+
+  # beside a `byway recv --unprotected`
+  byway doctor --to 10.0.0.1,10.1.0.1
   byway doctor --to 10.0.0.1,10.1.0.1 --bind 10.0.0.2,10.1.0.2
-  byway doctor --to 10.0.0.1,10.1.0.1 --encapsulation none     does protocol 132 pass?
+
+  # does protocol 132 pass?
+  byway doctor --to 10.0.0.1,10.1.0.1 --encapsulation none
+
+  # settings for what was measured
   byway doctor --to 10.0.0.1,10.1.0.1 --json > doctor.json
-  byway advise --paths doctor.json            settings for what was measured
+  byway advise --paths doctor.json
+
 Exit status 0 if a pair of addresses answers, else 1.";
 
 /// More pairs take too long, and say nothing more.

@@ -15,15 +15,19 @@ use std::time::{Duration, Instant};
 use table::NOBODY;
 
 pub(crate) const EXAMPLES: &str = "\
-Keys: up and down choose a path, p makes it the primary path of its association, r lets it rest
-(data goes there only while no other path is active) or ends that, q ends.
-In the table * marks the path that carries new data, p the primary path, b a path that rests.
-Rates are in bit/s, losses in % of payload, both of the last second.
+Keys: up and down choose a path, p makes it the primary path of its association, r lets it \
+rest (data goes there only while no other path is active) or ends that, q ends. In the table * \
+marks the path that carries new data, p the primary path, b a path that rests. Rates are in \
+bit/s, losses in % of payload, both of the last second.
 
 Examples:
   byway top
-  byway top --once                  one table, rates of half a second
-  byway top --json | jq '.processes[].associations[].paths[] | {remote, state, srtt_s}'";
+
+  # one table, rates of half a second
+  byway top --once
+
+  byway top --json |
+      jq '.processes[].associations[].paths[] | {remote, state, srtt_s}'";
 
 /// Time between the two looks of a table that is printed once.
 const BETWEEN: Duration = Duration::from_millis(500);

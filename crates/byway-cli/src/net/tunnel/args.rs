@@ -7,12 +7,24 @@ use crate::net::{GateArgs, Uses};
 use clap::{ArgGroup, Args};
 use std::time::Duration;
 
+/// The line that clap would make is longer than a terminal.
+pub(crate) const FORWARD_USAGE: &str = "\
+byway forward [OPTIONS] --to <TICKET> --listen <ADDR:PORT[=HOST:PORT]>
+       byway forward [OPTIONS] --to <TICKET> --socks|--http <ADDR:PORT>";
+
 pub(crate) const FORWARD_EXAMPLES: &str = "\
 Examples:
-  byway forward --listen 127.0.0.1:5432 --to byway1-g4erhcnl-...    the ticket of `byway serve`
-  byway forward --listen 127.0.0.1:2222=build:22 --listen 127.0.0.1:8080=www:80 --to @ticket
-  byway forward --socks 127.0.0.1:1080 --http 127.0.0.1:8080 --to @ticket    for browsers and curl
-Then a program on this machine connects to 127.0.0.1:5432 as if the other end were there. The
+  # the ticket of `byway serve`
+  byway forward --listen 127.0.0.1:5432 --to byway1-g4erhcnl-...
+
+  # two targets by their names at the other side
+  byway forward --to @ticket --listen 127.0.0.1:2222=build:22 \\
+      --listen 127.0.0.1:8080=www:80
+
+  # proxies, for browsers and curl
+  byway forward --to @ticket --socks 127.0.0.1:1080 --http 127.0.0.1:8080
+
+Then a program on this machine connects to 127.0.0.1:5432 as if the other end were there. The \
 association is set up again whenever it was lost; TCP connections of a lost one are reset.";
 
 /// Carry TCP connections.
@@ -38,12 +50,17 @@ pub(crate) struct ForwardArgs {
 
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
-  byway serve --bind 10.0.0.1,10.1.0.1 --allow 127.0.0.1:5432       prints a ticket
-  byway serve --bind 10.0.0.1 --allow build:22 --allow '*:443'       for proxies, too
-  byway serve --allow 127.0.0.1:22 --authorized keys                for the keys in this file; its
-                                                                    ticket stays the same
-`*` stands for any port, or for any host that is not this machine. Without --bind, all
-addresses of this host as they come and go.";
+  # prints a ticket
+  byway serve --allow 127.0.0.1:5432
+
+  # with these two addresses of this host alone
+  byway serve --bind 10.0.0.1,10.1.0.1 --allow 127.0.0.1:5432
+
+  # for proxies, too
+  byway serve --allow build:22 --allow '*:443'
+
+  # for the keys in this file; the ticket stays the same
+  byway serve --allow 127.0.0.1:22 --authorized keys";
 
 /// Connect what `forward` carries.
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ mod places;
 mod serve;
 mod window;
 
-pub(crate) use args::{FORWARD_EXAMPLES, ForwardArgs, SERVE_EXAMPLES, ServeArgs};
+pub(crate) use args::{FORWARD_EXAMPLES, FORWARD_USAGE, ForwardArgs, SERVE_EXAMPLES, ServeArgs};
 pub(crate) use forward::forward;
 pub(crate) use serve::serve;
 
