@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::below::{BelowArgs, WorkersArgs};
+use crate::help::{KEYS, NETWORK, RARE, REPORTS, in_short_help};
 use crate::net::{ClientArgs, GateArgs, RecordArgs, To, Uses};
 use byway_lab::scenario::{GREATEST_SEED, Override};
 use byway_lab::units::Rate;
@@ -40,7 +41,8 @@ Exit status: 0 done; 1 failed; 2 wrong arguments, scenario or settings; 3 associ
 refused by the other side, or damaged on the way; 130 interrupted (SIGINT); 143 terminated \
 (SIGTERM).";
 
-/// Multihomed SCTP: failover in a simulated network and over real ones.
+/// Files, pipes and TCP tunnels over several networks, which go on when one of them dies
+/// (multihomed SCTP), and a laboratory that measures it.
 #[derive(Debug, Parser)]
 #[command(name = "byway", version, after_help = EXAMPLES, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -50,6 +52,81 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Send files and folders
+    ///
+    /// To a `byway recv`, whose ticket says where that is and proves that this side may send there.
+    /// Reports success only when the receiver has confirmed the SHA-256 of each
+    /// file. Of a file its name and its bytes arrive. A folder is sent whole: names, times,
+    /// permission bits (never setuid, setgid or sticky), empty files and folders, holes, and links that
+    /// stay inside; owner, extended attributes and hard links are not kept (`tar c FOLDER | byway cat`
+    /// keeps them). What of a folder cannot be sent or is refused is named, the others go on, and the
+    /// exit status is 1. When the association is lost, it is set up again and the transfer
+    /// continues from what the receiver has, at most --retries times, or as long as
+    /// --retry-for says. A send that was killed and is run again takes its file over
+    /// and resumes it, a folder file by file: the same user (byway/sender.key in XDG_STATE_HOME, else
+    /// ~/.local/state), the same file or folder, the same --to.
+    #[command(after_help = SEND_EXAMPLES, mut_args = in_short_help)]
+    Send(SendArgs),
+    /// Receive files and folders
+    ///
+    /// Prints a ticket, which is all that `byway send` needs on the other side, waits for who
+    /// comes with it, and stores the files. All of it is encrypted. A file arrives as NAME.KEY.part
+    /// and gets its name when its SHA-256 has been found right. KEY is the sender's:
+    /// a later send of the same file by the same user resumes where an earlier one
+    /// was cut off, and another sender's file of that name is kept apart. An offer
+    /// tells nobody which files are here; a file of a name that is taken is refused
+    /// when it is complete, unless --force. A folder belongs to who began it: nobody else adds
+    /// to it, nor to one that is there already, unless --force.
+    #[command(after_help = RECV_EXAMPLES, mut_args = in_short_help)]
+    Recv(RecvArgs),
+    /// Carry TCP connections to a `byway serve`, over all paths
+    ///
+    /// Listens for TCP and carries each connection as a stream of one association, with a window of
+    /// its own: one that stands still does not stop the others. When a path dies, the connections
+    /// move to another one and go on.
+    #[command(after_help = crate::net::FORWARD_EXAMPLES, mut_args = in_short_help, override_usage = crate::net::FORWARD_USAGE)]
+    Forward(crate::net::ForwardArgs),
+    /// Connect what a `byway forward` carries to TCP targets
+    ///
+    /// Prints a ticket, which is all that `byway forward` needs on the other side.
+    #[command(after_help = crate::net::SERVE_EXAMPLES, mut_args = in_short_help)]
+    Serve(crate::net::ServeArgs),
+    /// Accept one association and write what it brings to standard output
+    ///
+    /// Prints a ticket on standard error, which is all that `byway cat` needs on the other side.
+    /// With --unprotected it takes an association of any SCTP program.
+    #[command(after_help = LISTEN_EXAMPLES, mut_args = in_short_help)]
+    Listen(ListenArgs),
+    /// Send a file or standard input to a `byway listen`
+    ///
+    /// With its ticket; or, with addresses in --to, to any SCTP program, without encryption.
+    #[command(after_help = CAT_EXAMPLES, mut_args = in_short_help)]
+    Cat(CatArgs),
+    /// Make and show keys, for those who meet again and again
+    ///
+    /// A ticket is for one meeting. With keys, `recv`, `listen` and `serve` let in those whose public
+    /// keys are in the file of --authorized, as ssh does.
+    #[command(after_help = crate::net::KEY_EXAMPLES)]
+    Key(crate::net::KeyArgs),
+    /// Show what the running commands of this user do
+    ///
+    /// Their associations and paths, anew each second: state, round-trip time, windows, rates,
+    /// losses, and what happened last and why. Without a terminal, one table.
+    #[command(after_help = crate::top::EXAMPLES)]
+    Top(crate::top::TopArgs),
+    /// Explain what the network does between this host and a `byway recv`
+    ///
+    /// Tries each pair of addresses with real packets: which answer and how fast, what gets
+    /// lost, which packet size passes, at which rate, whether a translator (NAT) stands
+    /// between, whether a path could take over from another, and what to do.
+    #[command(after_help = crate::net::DOCTOR_EXAMPLES)]
+    Doctor(crate::net::DoctorArgs),
+    /// Open the sealed messages of a capture, for Wireshark
+    ///
+    /// Writes the capture of --pcap anew, with the plain text of each message that the secrets of
+    /// --pcap-secrets open in its place. Packets, times, TSNs and lengths stay as they were.
+    #[command(after_help = crate::unseal::EXAMPLES)]
+    Unseal(crate::unseal::UnsealArgs),
     /// Simulate a scenario and compare its policies
     ///
     /// Runs every policy of the scenario with the same seed and prints a table,
@@ -57,6 +134,16 @@ pub(crate) enum Command {
     /// interactive plots. The same scenario and seed give the same packets.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Print the built-in scenario, which explains every key
+    Scenario,
+    /// Look for mistakes in a scenario without running it
+    Check {
+        /// Scenario file (TOML)
+        file: PathBuf,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Run a grid of scenarios, each with many seeds, on all processors
     ///
     /// A sweep file names a scenario, what varies in it, and how often each
@@ -73,6 +160,14 @@ pub(crate) enum Command {
     /// into account (Holm).
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Run programs over a scenario's network, in real time
+    ///
+    /// Makes two network namespaces, NAME-sender and NAME-receiver, with a device for each
+    /// path of the scenario. What programs send there meets the scenario's rates, delays,
+    /// queues, losses, other traffic and events; time 0 is the start. No kernel module is
+    /// needed. Needs root and iproute2; --relay needs neither.
+    #[command(after_help = EMULATE_EXAMPLES)]
+    Emulate(EmulateArgs),
     /// Recommend settings for paths that you describe or have measured
     ///
     /// Tries settings in the simulator for as long as you say, and answers with what to set,
@@ -81,26 +176,6 @@ pub(crate) enum Command {
     /// how much of it takes other paths than the first.
     #[command(after_help = crate::advise::EXAMPLES)]
     Advise(crate::advise::AdviseArgs),
-    /// Print the built-in scenario, which explains every key
-    Scenario,
-    /// Look for mistakes in a scenario without running it
-    Check {
-        /// Scenario file (TOML)
-        file: PathBuf,
-        /// Print the result as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// List every setting of the protocol with its value and choices
-    ///
-    /// The lines can be used in a scenario. What belongs to something that is off
-    /// follows it as comments, with the values that it has when that is on:
-    /// setting one of these (--set concurrent.dac=true) switches it on. In a
-    /// scenario they take the place of the line that says "off".
-    Settings {
-        #[command(flatten)]
-        settings: SettingArgs,
-    },
     /// Compute how long a dead path goes unnoticed, step by step
     ///
     /// Adds up the timers of a configuration: the best, typical and worst time
@@ -114,6 +189,16 @@ pub(crate) enum Command {
     /// to, found by asking the failover policy. Without a name, lists them.
     #[command(after_help = MACHINE_EXAMPLES)]
     Machine(MachineArgs),
+    /// List every setting of the protocol with its value and choices
+    ///
+    /// The lines can be used in a scenario. What belongs to something that is off
+    /// follows it as comments, with the values that it has when that is on:
+    /// setting one of these (--set concurrent.dac=true) switches it on. In a
+    /// scenario they take the place of the line that says "off".
+    Settings {
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
     /// Run the claims and figures of the five papers again
     ///
     /// Simulates what the papers simulated, puts each of their claims to the
@@ -121,86 +206,6 @@ pub(crate) enum Command {
     /// byway's values, and every figure drawn again.
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
-    /// Run programs over a scenario's network, in real time
-    ///
-    /// Makes two network namespaces, NAME-sender and NAME-receiver, with a device for each
-    /// path of the scenario. What programs send there meets the scenario's rates, delays,
-    /// queues, losses, other traffic and events; time 0 is the start. No kernel module is
-    /// needed. Needs root and iproute2; --relay needs neither.
-    #[command(after_help = EMULATE_EXAMPLES)]
-    Emulate(EmulateArgs),
-    /// Explain what the network does between this host and a `byway recv`
-    ///
-    /// Tries each pair of addresses with real packets: which answer and how fast, what gets
-    /// lost, which packet size passes, at which rate, whether a translator (NAT) stands
-    /// between, whether a path could take over from another, and what to do.
-    #[command(after_help = crate::net::DOCTOR_EXAMPLES)]
-    Doctor(crate::net::DoctorArgs),
-    /// Receive files and folders
-    ///
-    /// Prints a ticket, which is all that `byway send` needs on the other side, waits for who
-    /// comes with it, and stores the files. All of it is encrypted. A file arrives as NAME.KEY.part
-    /// and gets its name when its SHA-256 has been found right. KEY is the sender's:
-    /// a later send of the same file by the same user resumes where an earlier one
-    /// was cut off, and another sender's file of that name is kept apart. An offer
-    /// tells nobody which files are here; a file of a name that is taken is refused
-    /// when it is complete, unless --force. A folder belongs to who began it: nobody else adds
-    /// to it, nor to one that is there already, unless --force.
-    #[command(after_help = RECV_EXAMPLES)]
-    Recv(RecvArgs),
-    /// Send files and folders
-    ///
-    /// To a `byway recv`, whose ticket says where that is and proves that this side may send there.
-    /// Reports success only when the receiver has confirmed the SHA-256 of each
-    /// file. Of a file its name and its bytes arrive. A folder is sent whole: names, times,
-    /// permission bits (never setuid, setgid or sticky), empty files and folders, holes, and links that
-    /// stay inside; owner, extended attributes and hard links are not kept (`tar c FOLDER | byway cat`
-    /// keeps them). What of a folder cannot be sent or is refused is named, the others go on, and the
-    /// exit status is 1. When the association is lost, it is set up again and the transfer
-    /// continues from what the receiver has, at most --retries times, or as long as
-    /// --retry-for says. A send that was killed and is run again takes its file over
-    /// and resumes it, a folder file by file: the same user (byway/sender.key in XDG_STATE_HOME, else
-    /// ~/.local/state), the same file or folder, the same --to.
-    #[command(after_help = SEND_EXAMPLES)]
-    Send(SendArgs),
-    /// Accept one association and write what it brings to standard output
-    ///
-    /// Prints a ticket on standard error, which is all that `byway cat` needs on the other side.
-    /// With --unprotected it takes an association of any SCTP program.
-    Listen(ListenArgs),
-    /// Send a file or standard input to a `byway listen`
-    ///
-    /// With its ticket; or, with addresses in --to, to any SCTP program, without encryption.
-    Cat(CatArgs),
-    /// Carry TCP connections to a `byway serve`, over all paths
-    ///
-    /// Listens for TCP and carries each connection as a stream of one association, with a window of
-    /// its own: one that stands still does not stop the others. When a path dies, the connections
-    /// move to another one and go on.
-    #[command(after_help = crate::net::FORWARD_EXAMPLES, override_usage = crate::net::FORWARD_USAGE)]
-    Forward(crate::net::ForwardArgs),
-    /// Make and show keys, for those who meet again and again
-    ///
-    /// A ticket is for one meeting. With keys, `recv`, `listen` and `serve` let in those whose public
-    /// keys are in the file of --authorized, as ssh does.
-    Key(crate::net::KeyArgs),
-    /// Connect what a `byway forward` carries to TCP targets
-    ///
-    /// Prints a ticket, which is all that `byway forward` needs on the other side.
-    #[command(after_help = crate::net::SERVE_EXAMPLES)]
-    Serve(crate::net::ServeArgs),
-    /// Show what the running commands of this user do
-    ///
-    /// Their associations and paths, anew each second: state, round-trip time, windows, rates,
-    /// losses, and what happened last and why. Without a terminal, one table.
-    #[command(after_help = crate::top::EXAMPLES)]
-    Top(crate::top::TopArgs),
-    /// Open the sealed messages of a capture, for Wireshark
-    ///
-    /// Writes the capture of --pcap anew, with the plain text of each message that the secrets of
-    /// --pcap-secrets open in its place. Packets, times, TSNs and lengths stay as they were.
-    #[command(after_help = crate::unseal::EXAMPLES)]
-    Unseal(crate::unseal::UnsealArgs),
     /// Print completions for a shell
     ///
     /// For bash: byway completions bash > ~/.local/share/bash-completion/completions/byway
@@ -508,8 +513,9 @@ pub(crate) struct EmulateArgs {
     /// With --relay, end after this time, with status 0
     #[arg(long = "for", value_name = "TIME", value_parser = byway_lab::units::parse_duration, requires = "relay", conflicts_with = "command")]
     pub(crate) lasts: Option<Duration>,
-    /// Keys on standard input cut and restore paths: 1 the first one, 2 the second; q ends. A command of
-    /// the sender has no input then. With --relay in a terminal and no command, that is so anyway
+    /// Keys on standard input cut and restore paths: 1 cuts the first one, and pressed again restores it;
+    /// 2 the second, and so on; q ends. A command of the sender has no input then. With --relay in a
+    /// terminal and no command, that is so anyway
     #[arg(long)]
     pub(crate) keys: bool,
     /// Command of the receiver, for sh. It is started first; two seconds after the sender's
@@ -613,32 +619,36 @@ pub(crate) struct ReproduceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HereArgs {
-    /// Only `crate::options` reads it.
-    #[command(flatten)]
-    pub(crate) config: crate::options::ConfigArgs,
-    /// Local addresses, separated by commas, each with or without a UDP port. Without a port:
-    /// 9899 for recv, listen and serve, a free one for send, cat and forward. 0.0.0.0 and ::
-    /// stand for the addresses of this host as they come and go. Without --bind: both
-    #[arg(long, value_name = "ADDR[,ADDR]", value_delimiter = ',')]
+    /// Local addresses, separated by commas [default: all of this host]
+    ///
+    /// Each with or without a UDP port; without one it is 9899 for recv, listen and serve, and a free
+    /// one for send, cat and forward. 0.0.0.0 and :: stand for all addresses of this host of IPv4 and
+    /// of IPv6, also for those that it gets while the command runs. Without --bind, both of them.
+    #[arg(long, value_name = "ADDR[,ADDR]", value_delimiter = ',', help_heading = NETWORK)]
     pub(crate) bind: Vec<String>,
     /// Ask the other side to send to this address of this side while it can (RFC 5061)
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", help_heading = NETWORK)]
     pub(crate) prefer: Option<IpAddr>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = NETWORK)]
     pub(crate) below: BelowArgs,
-    #[command(flatten)]
-    pub(crate) settings: SettingArgs,
-    #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) record: RecordArgs,
     /// Print errors only
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = REPORTS)]
     pub(crate) quiet: bool,
-    /// Serve metrics (OpenMetrics, http://ADDR:PORT/metrics) as long as the command runs; a port
-    /// alone is one of 127.0.0.1, and 0 any free one
-    #[arg(long, value_name = "[ADDR:]PORT", value_parser = crate::net::metrics_address)]
+    #[command(flatten, next_help_heading = REPORTS)]
+    pub(crate) talk: Talk,
+    #[command(flatten, next_help_heading = REPORTS)]
+    pub(crate) record: RecordArgs,
+    /// Serve metrics (OpenMetrics) at this address
+    ///
+    /// At http://ADDR:PORT/metrics, as long as the command runs. A port alone is one of 127.0.0.1, and
+    /// 0 any free one.
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = crate::net::metrics_address, help_heading = REPORTS)]
     pub(crate) metrics: Option<SocketAddr>,
+    #[command(flatten, next_help_heading = RARE)]
+    pub(crate) settings: SettingArgs,
+    /// Only `crate::options` reads it.
+    #[command(flatten, next_help_heading = RARE)]
+    pub(crate) config: crate::options::ConfigArgs,
 }
 
 /// What a command leaves behind, and how it speaks.
@@ -691,9 +701,11 @@ pub(crate) struct Talk {
 
 #[derive(Debug, Args)]
 pub(crate) struct ThereArgs {
-    /// The ticket that the other side has printed; @FILE or - read it from a file or standard input,
-    /// where no list of processes shows it. Or, without encryption, the other side's addresses,
-    /// separated by commas, each with a UDP port if not 9899
+    /// The ticket that the other side has printed, or its addresses
+    ///
+    /// @FILE or - read the ticket from a file or standard input, where no list of processes shows it.
+    /// Addresses, separated by commas, each with a UDP port if not 9899, are for a side that encrypts
+    /// nothing (--unprotected), or with --authorized.
     #[arg(
         long,
         value_name = "TICKET|ADDR[,ADDR]",
@@ -701,13 +713,13 @@ pub(crate) struct ThereArgs {
         required = true
     )]
     pub(crate) to: Vec<To>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = KEYS)]
     pub(crate) client: ClientArgs,
     /// The other side's SCTP port; a ticket names it itself
-    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..), help_heading = NETWORK)]
     pub(crate) port: u16,
     /// How long to wait for an answer to the set-up
-    #[arg(long, value_name = "TIME", default_value = "20 s", value_parser = time_to_wait)]
+    #[arg(long, value_name = "TIME", default_value = "20 s", value_parser = time_to_wait, help_heading = NETWORK)]
     pub(crate) connect_timeout: Duration,
 }
 
@@ -741,45 +753,51 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct RecvArgs {
-    #[command(flatten)]
-    pub(crate) gate: GateArgs,
-    /// How many senders may use the ticket, each for one transfer, or any. After the last one the
-    /// command ends
-    #[arg(long, value_name = "N", default_value = "1", value_parser = Uses::parse)]
-    pub(crate) uses: Uses,
-    #[command(flatten)]
-    pub(crate) here: HereArgs,
-    #[command(flatten)]
-    pub(crate) workers: WorkersArgs,
-    /// SCTP port
-    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) port: u16,
-    /// Give an association up when its transfer does not get on for this long, silence included.
-    /// Without this option two minutes, and in the middle of a file the time in which no path answers
-    /// does not count
-    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration)]
-    pub(crate) give_up: Option<Duration>,
     /// Folder for the files and folders
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// End after the first completed transfer. A sender whose association is lost is
-    /// waited for; a refused file, or a folder that is not whole, ends the command, too, as a failure
+    /// End after the first completed transfer
+    ///
+    /// A sender whose association is lost is waited for; a refused file, or a folder that is not whole,
+    /// ends the command, too, as a failure.
     #[arg(long)]
     pub(crate) once: bool,
     /// Replace files that exist, and add to folders that exist
     #[arg(long)]
     pub(crate) force: bool,
-    /// Take files and folders whose names begin with a dot. Programs obey some of them, such as .bashrc
+    /// Take files and folders whose names begin with a dot
+    ///
+    /// Programs obey some of them, such as .bashrc.
     #[arg(long)]
     pub(crate) dot_files: bool,
+    /// How many senders may use the ticket, or any
+    ///
+    /// Each for one transfer. After the last one the command ends.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = Uses::parse, help_heading = KEYS)]
+    pub(crate) uses: Uses,
+    #[command(flatten, next_help_heading = KEYS)]
+    pub(crate) gate: GateArgs,
+    /// SCTP port
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..), help_heading = NETWORK)]
+    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) here: HereArgs,
+    #[command(flatten, next_help_heading = RARE)]
+    pub(crate) workers: WorkersArgs,
+    /// Give an association up when its transfer does not get on for this long, silence included
+    ///
+    /// Without this option two minutes, and in the middle of a file the time in which no path answers
+    /// does not count.
+    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration, help_heading = RARE)]
+    pub(crate) give_up: Option<Duration>,
     /// Remove a partial file whose sender did not come back for this long
-    #[arg(long, value_name = "TIME", default_value = "168h", value_parser = byway_lab::units::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "168h", value_parser = byway_lab::units::parse_duration, help_heading = RARE)]
     pub(crate) keep_partial: Duration,
     /// Partial files that are kept at most; of one host a quarter of them
-    #[arg(long, value_name = "N", default_value_t = 1024)]
+    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = RARE)]
     pub(crate) keep_partial_files: usize,
     /// Bytes of all partial files that are kept, such as 10GB [default: half of the free space]
-    #[arg(long, value_name = "SIZE", value_parser = byway_lab::units::Size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = byway_lab::units::Size::parse, help_heading = RARE)]
     pub(crate) keep_partial_bytes: Option<byway_lab::units::Size>,
 }
 
@@ -811,43 +829,71 @@ pub(crate) struct SendArgs {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) there: ThereArgs,
+    // A heading of what is flattened above stays for what follows.
+    /// List what would be sent, and send nothing
+    ///
+    /// Each file with its size, and where it would go.
+    #[arg(long, help_heading = None)]
+    pub(crate) dry_run: bool,
+    /// Send at most at this rate, such as 20Mbit/s
+    ///
+    /// Over all paths together.
+    #[arg(long, help_heading = None, value_name = "RATE", value_parser = Rate::parse)]
+    pub(crate) limit: Option<Rate>,
+    /// Keep trying for this long without progress, such as 1h
+    ///
+    /// To reach the receiver, even if it never answered, and to resume. In place of --retries.
+    #[arg(long, help_heading = None, value_name = "TIME", conflicts_with = "retries", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) retry_for: Option<Duration>,
+    /// Times that a lost association is set up again
+    #[arg(long, help_heading = None, value_name = "N", default_value_t = 3)]
+    pub(crate) retries: u32,
     #[command(flatten)]
     pub(crate) here: HereArgs,
-    /// Times that a lost association is set up again
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub(crate) retries: u32,
-    /// Keep trying to reach the receiver, even if it never answered, and to resume,
-    /// until there was no progress for this long, such as 30s or 1h; in place of
-    /// --retries
-    #[arg(long, value_name = "TIME", conflicts_with = "retries", value_parser = byway_lab::units::parse_duration)]
-    pub(crate) retry_for: Option<Duration>,
-    /// List each file that would be sent with its size, say where to, and send nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Send at most at this rate, such as "20 Mbit/s", over all paths together
-    #[arg(long, value_name = "RATE", value_parser = Rate::parse)]
-    pub(crate) limit: Option<Rate>,
     /// Give an association up, and set it up again, when the other side is there and takes nothing of
     /// what waits for this long
-    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration, help_heading = RARE)]
     pub(crate) give_up: Duration,
 }
 
+const LISTEN_EXAMPLES: &str = "\
+Examples:
+  # prints a ticket on standard error; on the other side: tar c folder |
+  # byway cat --to TICKET
+  byway listen | tar x
+
+  # the ticket in a file, which only you can read
+  byway listen --ticket-to ticket > backup.img
+
+  # for any SCTP program, without encryption
+  byway listen --bind 10.0.0.1,10.1.0.1 --unprotected";
+
 #[derive(Debug, Args)]
 pub(crate) struct ListenArgs {
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = KEYS)]
     pub(crate) gate: GateArgs,
+    /// SCTP port
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..), help_heading = NETWORK)]
+    pub(crate) port: u16,
     #[command(flatten)]
     pub(crate) here: HereArgs,
-    /// SCTP port
-    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) port: u16,
     /// Give an association up when its first byte does not come within this time; from then on,
     /// when nothing at all is heard from the other side. Without this option two minutes, and after
     /// the first byte the time in which no path answers does not count
-    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration, help_heading = RARE)]
     pub(crate) give_up: Option<Duration>,
 }
+
+const CAT_EXAMPLES: &str = "\
+Examples:
+  # with the ticket that `byway listen` has printed
+  tar c folder | byway cat --to TICKET
+
+  # a file, and a ticket in another one
+  byway cat backup.img --to @ticket
+
+  # to any SCTP program, without encryption
+  byway cat notes.txt --to 10.0.0.1,10.1.0.1";
 
 #[derive(Debug, Args)]
 pub(crate) struct CatArgs {
@@ -861,6 +907,6 @@ pub(crate) struct CatArgs {
     /// Give the association up when the other side takes nothing of what waits for this long or,
     /// while nothing waits, when nothing is heard from it. Without this option two minutes, and the
     /// time in which no path answers does not count
-    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration, help_heading = RARE)]
     pub(crate) give_up: Option<Duration>,
 }

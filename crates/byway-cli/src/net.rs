@@ -41,7 +41,7 @@ pub(crate) use doctor::{DOCTOR_EXAMPLES, DoctorArgs, doctor, measured};
 pub(crate) use ending::Ending;
 pub(crate) use inspect::metrics_address;
 pub(crate) use pipe::{cat, listen};
-pub(crate) use protect::{ClientArgs, GateArgs, KeyArgs, To, Uses, key};
+pub(crate) use protect::{ClientArgs, GateArgs, KEY_EXAMPLES, KeyArgs, To, Uses, key};
 pub(crate) use record::{FromLibrary, Record, RecordArgs, note};
 pub(crate) use recv::recv;
 pub(crate) use send::send;

@@ -59,6 +59,53 @@ impl From<Failure> for Unread {
 
 /// Reads the command line, with the options of the file that it names.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Asked, Unread> {
+    let said = words.clone();
+    read_words(words).map_err(|unread| match unread {
+        Unread::Clap(error) => Unread::Clap(with_commands(error, &said)),
+        Unread::Failure(failure) => Unread::Failure(failure),
+    })
+}
+
+/// Says which commands have an option that this one has not: who forgot on which side he is does not mean the option
+/// that is spelt most alike.
+fn with_commands(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let name = argument.split(['=', ' ']).next().unwrap_or_default();
+    let long = name.trim_start_matches('-').to_owned();
+    let all = Cli::command();
+    let has = |command: &&Command| {
+        command
+            .get_arguments()
+            .any(|a| a.get_long() == Some(&*long))
+    };
+    let others: Vec<&str> = all
+        .get_subcommands()
+        .filter(has)
+        .map(Command::get_name)
+        .collect();
+    let here = words.iter().find(|w| all.find_subcommand(w).is_some());
+    let is_here = |name: &&str| here.is_some_and(|here| here == *name);
+    // What nearly all have says nothing.
+    if error.kind() != ErrorKind::UnknownArgument
+        || !(1..=5).contains(&others.len())
+        || others.iter().any(|name| is_here(&name))
+    {
+        return error;
+    }
+    let tip = format!("--{long} is an option of byway {}", others.join(", "));
+    error.remove(ContextKind::SuggestedArg);
+    // It is that of the option which is spelt most alike.
+    error.remove(ContextKind::Usage);
+    error.insert(
+        ContextKind::Suggested,
+        ContextValue::StyledStrs(vec![tip.into()]),
+    );
+    error
+}
+
+fn read_words(words: Vec<OsString>) -> Result<Asked, Unread> {
     let names = |option: &str| {
         let with_value = format!("{option}=");
         let is = |w: &OsString| w == option || w.to_string_lossy().starts_with(&with_value);
@@ -261,8 +308,12 @@ fn file(all: &Command, name: &str, matches: &ArgMatches) -> String {
         in_files(all, name).partition(|(known, _)| known.takes == Takes::Settings);
     // A table ends with the file.
     for (known, option) in others.into_iter().chain(settings) {
-        let help = option.get_help().map(ToString::to_string);
-        let _ = write!(out, "\n# {}\n", help.unwrap_or_default());
+        let help = option.get_long_help().or(option.get_help());
+        out.push('\n');
+        let help = help.map(ToString::to_string).unwrap_or_default();
+        for line in help.lines().filter(|line| !line.is_empty()) {
+            let _ = writeln!(out, "# {line}");
+        }
         let id = option.get_id().as_str();
         let is_said = source(matches, id) == Some(ValueSource::CommandLine);
         let raw = match source(matches, id) {

@@ -114,6 +114,35 @@ fn what_is_wrong_in_a_file_is_told_with_its_line() {
 }
 
 #[test]
+fn an_option_of_the_other_side_is_told_with_its_commands() {
+    for (words, part) in [
+        (
+            &["recv", "--to", "x"][..],
+            "tip: --to is an option of byway send, forward, cat, doctor, advise",
+        ),
+        (
+            &["send", "a", "--dir", "x"],
+            "tip: --dir is an option of byway recv",
+        ),
+        (
+            &["forward", "--allow", "a:1"],
+            "tip: --allow is an option of byway serve",
+        ),
+        // What no command has is spelt wrong.
+        (
+            &["recv", "--onc"],
+            "tip: a similar argument exists: '--once'",
+        ),
+    ] {
+        let out = run(words);
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        assert!(said.contains(part), "{words:?}: {said}");
+        assert!(!said.contains("--authorized"), "{words:?}: {said}");
+    }
+}
+
+#[test]
 fn the_command_line_wins_and_what_is_printed_is_such_a_file() {
     let text_of_file = "to = \"@ticket\"\nlisten = [\"127.0.0.1:1\", \"127.0.0.1:2=a:2\"]\n\
         connect-timeout = \"5 s\"\nverbose = 1\n[set]\nrto.min = \"50 ms\"\nrto.max = \"9 s\"\n";

@@ -13,6 +13,17 @@ use zeroize::Zeroizing;
 /// Longest file of a key, and of authorised keys.
 const LONGEST: u64 = 1 << 20;
 
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  # once on each machine: it prints its public half
+  byway key new
+
+  # add the other machine's line to a file, and let its key in
+  byway recv --authorized keys --dir inbox
+
+  # the line of this machine again, for the other one's file
+  byway key show";
+
 /// Make and show keys
 #[derive(Debug, Args)]
 pub(crate) struct KeyArgs {

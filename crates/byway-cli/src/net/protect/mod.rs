@@ -16,7 +16,7 @@ pub(super) use admission::{NotAdmitted, admit, enter};
 pub(crate) use args::{ClientArgs, GateArgs, Uses};
 pub(super) use channel::Channel;
 pub(super) use gate::{Gate, Place};
-pub(crate) use keys::{KeyArgs, key};
+pub(crate) use keys::{EXAMPLES as KEY_EXAMPLES, KeyArgs, key};
 pub(super) use offer::Output;
 pub(crate) use to::To;
 pub(super) use to::{Credentials, Destination};

@@ -3,6 +3,7 @@
 use super::allow::Rule;
 use crate::args::{HereArgs, ThereArgs};
 use crate::below::WorkersArgs;
+use crate::help::{KEYS, NETWORK, RARE};
 use crate::net::{GateArgs, Uses};
 use clap::{ArgGroup, Args};
 use std::time::Duration;
@@ -31,15 +32,20 @@ association is set up again whenever it was lost; TCP connections of a lost one 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("doors").required(true).multiple(true))]
 pub(crate) struct ForwardArgs {
-    /// TCP address to listen on, and the target that the other side shall connect to; without
-    /// one, the only target that it allows. May be repeated
+    /// TCP address to listen on, and the target at the other side
+    ///
+    /// Without a target, the only one that the other side allows. May be repeated.
     #[arg(long, value_name = "ADDR:PORT[=HOST:PORT]", group = "doors")]
     pub(crate) listen: Vec<String>,
-    /// Be a SOCKS5 proxy at this TCP address: its clients name the target, and the other side resolves
-    /// and allows it. Who reaches the address may use it. May be repeated
+    /// Be a SOCKS5 proxy at this TCP address
+    ///
+    /// Its clients name the target, and the other side resolves and allows it. Who reaches the address
+    /// may use it. May be repeated.
     #[arg(long, value_name = "ADDR:PORT", group = "doors")]
     pub(crate) socks: Vec<String>,
-    /// Be a proxy for HTTP's CONNECT at this TCP address, in the same way. May be repeated
+    /// Be a proxy for HTTP's CONNECT at this TCP address
+    ///
+    /// In the same way. May be repeated.
     #[arg(long, value_name = "ADDR:PORT", group = "doors")]
     pub(crate) http: Vec<String>,
     #[command(flatten)]
@@ -65,23 +71,26 @@ Examples:
 /// Connect what `forward` carries.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Target that others may be connected to; * stands for any host or port. May be repeated
+    /// Target that others may be connected to; may be repeated
+    ///
+    /// * stands for any port, or for any host but this machine and those on its link (loopback, its own
+    /// addresses, link-local ones): these must be named.
     #[arg(long, value_name = "HOST:PORT", required = true, value_parser = Rule::parse)]
     pub(crate) allow: Vec<Rule>,
-    #[command(flatten)]
-    pub(crate) gate: GateArgs,
     /// How many may use the ticket, or any; each may come back as often as it likes
-    #[arg(long, value_name = "N", default_value = "any", value_parser = Uses::parse)]
+    #[arg(long, value_name = "N", default_value = "any", value_parser = Uses::parse, help_heading = KEYS)]
     pub(crate) uses: Uses,
-    /// With --unprotected: give an association up on which no TCP connection was under way for this
-    /// long; `forward` sets it up again
-    #[arg(long, value_name = "TIME", default_value = "10 min", value_parser = byway_lab::units::parse_duration)]
-    pub(crate) give_up: Duration,
+    #[command(flatten, next_help_heading = KEYS)]
+    pub(crate) gate: GateArgs,
     /// SCTP port
-    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..), help_heading = NETWORK)]
     pub(crate) port: u16,
     #[command(flatten)]
-    pub(crate) workers: WorkersArgs,
-    #[command(flatten)]
     pub(crate) here: HereArgs,
+    #[command(flatten, next_help_heading = RARE)]
+    pub(crate) workers: WorkersArgs,
+    /// With --unprotected: give an association up on which no TCP connection was under way for this
+    /// long; `forward` sets it up again
+    #[arg(long, value_name = "TIME", default_value = "10 min", value_parser = byway_lab::units::parse_duration, help_heading = RARE)]
+    pub(crate) give_up: Duration,
 }
