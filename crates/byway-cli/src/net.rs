@@ -34,6 +34,7 @@ mod store;
 mod traffic;
 mod tree;
 mod tunnel;
+mod unbound;
 mod watch;
 mod workers;
 

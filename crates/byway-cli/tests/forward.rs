@@ -237,8 +237,12 @@ fn mistakes_are_told_with_what_would_be_right() {
     }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = taken.local_addr().unwrap().to_string();
-    let words = ["forward", "--to", "127.0.0.1", "--listen", &listen];
-    let out = byway().args(words).output().unwrap();
-    assert_eq!(out.status.code(), Some(1));
-    assert!(text(&out.stderr).contains(&format!("--listen {listen}")));
+    for option in ["--listen", "--socks", "--http"] {
+        let words = ["forward", "--to", "127.0.0.1", option, &listen];
+        let out = byway().args(words).output().unwrap();
+        assert_eq!(out.status.code(), Some(1));
+        let said = text(&out.stderr);
+        assert!(said.contains(&format!("{option} {listen}: ")), "{said}");
+        assert!(said.contains("take another port"), "{said}");
+    }
 }

@@ -18,6 +18,7 @@ pub(crate) use wish::Wish;
 
 use super::ending::Ending;
 use super::place;
+use super::unbound::advice;
 use crate::args::HereArgs;
 use crate::failure::{Failure, Kind};
 use crate::terminal::{say, say_json};
@@ -120,14 +121,7 @@ fn bind(at: SocketAddr, here: &HereArgs) -> Result<TcpListener, Failure> {
 
 /// Why an address of `--metrics` cannot be had, and what would be right.
 fn unbound(at: SocketAddr, error: &io::Error) -> Failure {
-    let fix = match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            "; another program listens there (`ss -ltnp` names it): take another port, or 0 for a free one"
-        }
-        io::ErrorKind::AddrNotAvailable => "; it is no address of this host (`ip addr` lists them)",
-        io::ErrorKind::PermissionDenied => "; ports below 1024 are root's: take a higher one",
-        _ => "",
-    };
+    let fix = advice(error);
     Failure::new(Kind::Failed, format!("--metrics {at}: {error}{fix}"))
 }
 

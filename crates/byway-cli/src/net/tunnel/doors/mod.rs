@@ -13,6 +13,7 @@ use super::connection::{Answer, Broken};
 use super::frame::{Cause, Frame, Reset};
 use crate::failure::{Failure, Kind};
 use crate::net::progress::Progress;
+use crate::net::unbound::advice;
 use bytes::Bytes;
 use byway::text::shown;
 use byway_lab::units::format_duration;
@@ -94,9 +95,10 @@ impl Door {
         (text, host, port): (&str, &str, u16),
         way: Way,
     ) -> Result<Door, Failure> {
-        let listener = TcpListener::bind((host, port))
-            .await
-            .map_err(|e| Failure::new(Kind::Failed, format!("{option} {text}: {e}")))?;
+        let listener = TcpListener::bind((host, port)).await.map_err(|e| {
+            let fix = advice(&e);
+            Failure::new(Kind::Failed, format!("{option} {text}: {e}{fix}"))
+        })?;
         let shown = listener
             .local_addr()
             .map_or(text.to_owned(), |a| a.to_string());
