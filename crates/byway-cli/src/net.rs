@@ -31,6 +31,7 @@ mod slots;
 mod stall;
 mod standstill;
 mod store;
+mod tally;
 mod traffic;
 mod tree;
 mod tunnel;

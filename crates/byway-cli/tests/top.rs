@@ -3,6 +3,7 @@
 mod open_metrics;
 mod peers;
 mod relay;
+mod tunnel;
 
 use open_metrics::scrape;
 use peers::{
@@ -181,6 +182,49 @@ fn one_table_has_both_ends_and_both_paths_and_a_path_is_preferred_by_its_number(
     assert_eq!(ask(&socket, ""), "");
     assert_eq!(ask(&socket, &"a".repeat(10_000)), "");
     end(server, sender);
+}
+
+#[test]
+fn a_tunnel_says_how_many_connections_it_carries_and_has_carried() {
+    let place = Place::new("top-tunnel");
+    let target = tunnel::tcp_server(tunnel::echo);
+    let args = ["serve", "--allow", &target, "--metrics", "127.0.0.1:0"];
+    let serve = Server::start_by(place.byway(), &args);
+    let metrics = serve.metrics.unwrap();
+    let forward = tunnel::Forward::start_by(place.byway(), &[""], &serve.addresses);
+    let connection = || {
+        let mut tcp = forward.connect(0);
+        tcp.write_all(b"x").unwrap();
+        tcp.read_exact(&mut [0]).unwrap();
+        tcp
+    };
+    let told = |open: u64, so_far: u64| {
+        let (_, json, _) = place.top(&["--json"]);
+        let found: Value = serde_json::from_str(&json).unwrap();
+        let all = found["processes"].as_array().unwrap();
+        let of = serde_json::json!({"connections": open, "connections_opened": so_far});
+        let is = |p: &Value| p["tunnel"] == of && p["associations"][0]["tunnel"] == of;
+        all.len() == 2 && all.iter().all(is)
+    };
+    let mut open = vec![connection(), connection(), connection()];
+    wait_until(|| told(3, 3));
+    open.truncate(1);
+    wait_until(|| told(1, 3));
+    drop(connection());
+    wait_until(|| told(1, 4));
+    let (_, table, _) = place.top(&["--once"]);
+    let words = "#0 ESTABLISHED, 1 TCP connection open, 4 so far";
+    assert_eq!(table.matches(words).count(), 2, "{table}");
+    let scraped = || {
+        let scrape = scrape(metrics);
+        [
+            "byway_tunnel_connections",
+            "byway_tunnel_connections_opened_total",
+        ]
+        .map(|name| scrape.values(name, &[]))
+    };
+    wait_until(|| scraped() == [[1.0], [4.0]]);
+    tunnel::end(serve);
 }
 
 #[test]

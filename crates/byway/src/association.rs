@@ -36,7 +36,9 @@ impl Association {
         &self.0.shared
     }
 
-    pub(crate) fn id(&self) -> AssocId {
+    /// Names it in its endpoint, as [`Overview::id`](crate::Overview::id) does.
+    #[must_use]
+    pub fn id(&self) -> AssocId {
         self.0.id
     }
 

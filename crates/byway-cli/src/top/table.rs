@@ -2,7 +2,7 @@
 
 use super::ask::{Found, Key, Unanswered};
 use super::rates::{Rate, Rates};
-use crate::net::inspect::{AssociationNow, PathNow, Process};
+use crate::net::inspect::{AssociationNow, ConnectionsNow, PathNow, Process};
 use crate::terminal::counted;
 use byway::text::shown;
 use byway_lab::show;
@@ -144,6 +144,10 @@ fn title(process: &Process) -> String {
     if endpoint.unlisted > 0 {
         text += &format!(", {} with least traffic not listed", endpoint.unlisted);
     }
+    // Of one association they stand there.
+    if let Some(tunnel) = process.tunnel.filter(|_| endpoint.associations != 1) {
+        text += &format!(", {}", connections(tunnel));
+    }
     match endpoint.refused.values().sum::<u64>() {
         0 => {}
         refused => text += &format!(", {refused} refused"),
@@ -152,8 +156,21 @@ fn title(process: &Process) -> String {
     text + &format!("; {addresses}, SCTP port {}", endpoint.sctp_port)
 }
 
+/// "3 TCP connections open, 17 so far".
+fn connections(of: ConnectionsNow) -> String {
+    let open = usize::try_from(of.connections).unwrap_or(usize::MAX);
+    format!(
+        "{} open, {} so far",
+        counted(open, "TCP connection", "TCP connections"),
+        of.connections_opened
+    )
+}
+
 fn summary(association: &AssociationNow) -> String {
     let mut text = format!("  #{} {}", association.number, association.state);
+    if let Some(tunnel) = association.tunnel {
+        text += &format!(", {}", connections(tunnel));
+    }
     let moves = match association.moves {
         1 => "moved once".to_owned(),
         n => format!("moved {n} times"),

@@ -1,11 +1,14 @@
 //! Looks at the endpoint of this process.
 
 use super::metrics;
-use super::process::{AssociationNow, EndpointNow, LatestNow, PathNow, Process, SCHEMA};
+use super::process::{
+    AssociationNow, ConnectionsNow, EndpointNow, LatestNow, PathNow, Process, SCHEMA,
+};
 use super::wish::Wish;
 use super::words;
 use crate::net::address::shown;
 use crate::net::ending::Ending;
+use crate::net::tally::{Connections, PROCESS};
 use byway::{AssocId, Endpoint, Overview, PathId, PathStats, SendError};
 use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -113,6 +116,7 @@ impl Looker {
             pid: std::process::id(),
             command: self.command.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            tunnel: matches!(self.command, "forward" | "serve").then(|| connections(PROCESS.all())),
             endpoint: endpoint.map(|e| endpoint_now(&e, all, listed.len())),
             associations,
         }
@@ -194,6 +198,13 @@ fn endpoint_now(endpoint: &Endpoint, all: usize, listed: usize) -> EndpointNow {
     }
 }
 
+fn connections(Connections { open, opened }: Connections) -> ConnectionsNow {
+    ConnectionsNow {
+        connections: open,
+        connections_opened: opened,
+    }
+}
+
 fn association((number, overview): (usize, &Overview)) -> AssociationNow {
     let stats = &overview.stats;
     AssociationNow {
@@ -207,6 +218,7 @@ fn association((number, overview): (usize, &Overview)) -> AssociationNow {
         timeouts: stats.timeouts,
         moves: stats.failovers,
         suspicions: stats.suspicions,
+        tunnel: PROCESS.of(overview.id).map(connections),
         latest: overview.latest.as_ref().map(|latest| LatestNow {
             ago_s: latest.ago.as_secs_f64(),
             what: words::event(&latest.event, latest.trouble, &overview.paths),

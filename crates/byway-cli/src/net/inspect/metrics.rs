@@ -1,6 +1,6 @@
 //! What a process tells of itself, in the form of OpenMetrics 1.0.
 
-use super::process::{AssociationNow, EndpointNow, PathNow, Process};
+use super::process::{AssociationNow, ConnectionsNow, EndpointNow, PathNow, Process};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, MetricEncoder, NoLabelSet};
@@ -101,6 +101,23 @@ fn of_endpoint() -> [Metric<EndpointNow>; 7] {
             None,
             "Datagrams that the kernel dropped, because their socket was not read in time.",
             |e| e.dropped_by_kernel.map(Count),
+        ),
+    ]
+}
+
+fn of_tunnel() -> [Metric<ConnectionsNow>; 2] {
+    [
+        (
+            "tunnel_connections",
+            None,
+            "TCP connections that a tunnel carries.",
+            |t| Some(Whole(t.connections)),
+        ),
+        (
+            "tunnel_connections_opened",
+            None,
+            "TCP connections that a tunnel carries and has carried.",
+            |t| Some(Count(t.connections_opened)),
         ),
     ]
 }
@@ -258,12 +275,8 @@ impl Collector for Now {
             .encode_descriptor("build", help, None, MetricType::Info)?
             .encode_info(&labels)?;
         let endpoint = process.endpoint.as_slice();
-        for (name, unit, help, value) in &of_endpoint() {
-            if let Some(value) = process.endpoint.as_ref().and_then(value) {
-                let kind = value.metric_type();
-                value.write(encoder.encode_descriptor(name, help, unit.as_ref(), kind)?)?;
-            }
-        }
+        of_process(&mut encoder, &of_endpoint(), process.endpoint.as_ref())?;
+        of_process(&mut encoder, &of_tunnel(), process.tunnel.as_ref())?;
         refused(&mut encoder, endpoint)?;
 
         let numbers: Vec<String> = process
@@ -322,6 +335,21 @@ fn escaped(label: &str) -> String {
     label.replace('\n', r"\n")
 }
 
+/// What there is once in a process.
+fn of_process<T>(
+    encoder: &mut DescriptorEncoder<'_>,
+    metrics: &[Metric<T>],
+    of: Option<&T>,
+) -> fmt::Result {
+    for (name, unit, help, value) in metrics {
+        if let Some(value) = of.and_then(value) {
+            let kind = value.metric_type();
+            value.write(encoder.encode_descriptor(name, help, unit.as_ref(), kind)?)?;
+        }
+    }
+    Ok(())
+}
+
 /// One metric of each of these.
 fn write<'a, T: 'a, L: EncodeLabelSet>(
     encoder: &mut DescriptorEncoder<'_>,
@@ -372,10 +400,17 @@ mod tests {
             command: "send".to_owned(),
             version: "0.1.0".to_owned(),
             endpoint: None,
+            tunnel: Some(ConnectionsNow {
+                connections: 2,
+                connections_opened: 7,
+            }),
             associations: Vec::new(),
         };
         let text = text(&Arc::new(process));
         let build = "byway_build_info{version=\"0.1.0\",command=\"send\"} 1\n";
+        let tunnel = "byway_tunnel_connections 2\n";
+        let opened = "byway_tunnel_connections_opened_total 7\n";
+        assert!(text.contains(tunnel) && text.contains(opened), "{text}");
         assert!(text.contains(build) && text.ends_with("# EOF\n"), "{text}");
     }
 }

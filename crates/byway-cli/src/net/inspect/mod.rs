@@ -13,7 +13,7 @@ mod socket;
 mod wish;
 mod words;
 
-pub(crate) use process::{AssociationNow, PathNow, Process, SCHEMA};
+pub(crate) use process::{AssociationNow, ConnectionsNow, PathNow, Process, SCHEMA};
 pub(crate) use wish::Wish;
 
 use super::ending::Ending;

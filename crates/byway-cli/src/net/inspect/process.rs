@@ -16,6 +16,9 @@ pub(crate) struct Process {
     pub(crate) version: String,
     /// None between two attempts to set an association up.
     pub(crate) endpoint: Option<EndpointNow>,
+    /// Of `forward` and `serve`, over all associations that it had so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tunnel: Option<ConnectionsNow>,
     /// Those with most traffic, if there are very many.
     pub(crate) associations: Vec<AssociationNow>,
 }
@@ -38,6 +41,15 @@ pub(crate) struct EndpointNow {
     pub(crate) refused: BTreeMap<String, u64>,
 }
 
+/// TCP connections of a tunnel.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ConnectionsNow {
+    /// Those that are there.
+    pub(crate) connections: u64,
+    /// Those, and all that have ended.
+    pub(crate) connections_opened: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AssociationNow {
     /// A small number that it keeps while it is listed.
@@ -55,6 +67,9 @@ pub(crate) struct AssociationNow {
     pub(crate) moves: u64,
     /// Times that the probe timeout doubted a path.
     pub(crate) suspicions: u64,
+    /// None if it carries no TCP connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tunnel: Option<ConnectionsNow>,
     pub(crate) latest: Option<LatestNow>,
     pub(crate) paths: Vec<PathNow>,
 }

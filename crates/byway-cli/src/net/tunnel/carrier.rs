@@ -5,6 +5,7 @@ use super::window::Budget;
 use crate::failure::{Failure, Kind};
 use crate::net::joiner::Joiner;
 use crate::net::protect::Channel;
+use crate::net::tally::{PROCESS, Tally};
 use bytes::Bytes;
 use byway::{Association, Message, Received};
 use std::collections::HashMap;
@@ -29,6 +30,8 @@ pub(super) struct Carrier {
     channel: Channel,
     pub(super) budget: Arc<Budget>,
     table: Mutex<Table>,
+    /// For those who look at the process.
+    tally: Tally,
     /// Refusals that wait for room.
     waiting: AtomicU64,
     /// Bytes of TCP to the peer and from it.
@@ -94,12 +97,15 @@ pub(super) struct Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.carrier.forget(self.number);
+        self.carrier.tally.closed();
     }
 }
 
 impl Carrier {
     pub(super) fn new(channel: Channel, budget: Arc<Budget>) -> Arc<Carrier> {
+        let tally = PROCESS.begin(channel.association().id());
         Arc::new(Carrier {
+            tally,
             channel,
             budget,
             table: Mutex::default(),
@@ -179,6 +185,7 @@ impl Carrier {
         if let Some(load) = table.loads.get_mut(usize::from(stream)) {
             *load += 1;
         }
+        self.tally.opened();
         Ok(Connection {
             carrier: self.clone(),
             number,
