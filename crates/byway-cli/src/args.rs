@@ -225,8 +225,11 @@ pub(crate) enum Command {
 
 const EMULATE_EXAMPLES: &str = "\
 Examples:
-  # a shell at the sender of the built-in network
+  # a shell at each host of the built-in network, side by side in tmux
   byway emulate
+
+  # where there is no tmux: the receiver's, in a second terminal
+  byway emulate --join receiver
 
   # one command at the sender
   byway emulate mine.toml -- ping -c 5 10.1.0.2
@@ -522,10 +525,14 @@ pub(crate) struct EmulateArgs {
     /// has ended it is ended, too
     #[arg(long, value_name = "COMMAND")]
     pub(crate) receiver: Option<String>,
+    /// Be a shell, or COMMAND, at a host of an emulation that runs in another terminal
+    #[arg(long, value_name = "HOST", value_enum, conflicts_with_all = ["scenario", "seed", "relay", "keys", "receiver"])]
+    pub(crate) join: Option<crate::emulate::HostArg>,
     /// Print no addresses and no table of packets
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// Command of the sender; a shell without one, and with --relay none. The emulation ends with it
+    /// Command of the sender, with which the emulation ends. Without one a shell, and in a terminal with
+    /// tmux a shell at each side; with --relay none
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }

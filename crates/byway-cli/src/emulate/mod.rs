@@ -10,9 +10,11 @@ mod due;
 mod hosts;
 mod links;
 mod relay;
+mod shells;
 
 pub(crate) use cuts::Cuts;
 pub(crate) use relay::{MTU, RelayArg, Relays};
+pub(crate) use shells::HostArg;
 
 use crate::args::EmulateArgs;
 use crate::children::Owned;
@@ -25,6 +27,7 @@ use byway_lab::emulation::{Emulation, End};
 use byway_lab::scenario::Scenario;
 use cuts::Keys;
 use hosts::Hosts;
+use shells::{Panes, shell};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -38,6 +41,9 @@ const GRACE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(20);
 
 pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
+    if let Some(host) = args.join {
+        return shells::join(&args.name, host, &args.command);
+    }
     let mut scenario = scenario(args.scenario.as_deref())?;
     if let Some(seed) = args.seed {
         scenario.seed = seed;
@@ -86,8 +92,14 @@ fn in_namespaces(
     let cancel = watched()?;
     let (hosts, devices) = Hosts::make(&args.name, emulation.paths())?;
     let keys = keys(args, scenario, cuts)?;
-    if !args.quiet {
-        say_part(&told(scenario, &hosts, args));
+    let panes = match args.receiver.is_none() && args.command.is_empty() {
+        true => Panes::begin(&args.name),
+        false => None,
+    };
+    let told = told(scenario, &hosts, args, panes.is_some());
+    // tmux has the screen for itself, and shows it in a pane.
+    if !args.quiet && panes.is_none() {
+        say_part(&told);
         say_part(&keys.as_ref().map_or(String::new(), Keys::help));
     }
     let links = Thread::start({
@@ -95,7 +107,12 @@ fn in_namespaces(
         move |stop| links::carry(emulation, &devices, &cuts, stop)
     });
     let at = |end, program: &Path| hosts.program(end, program);
-    let ended = programs(at, args, keys, &|| links.look(&cancel));
+    let at_sender = match &panes {
+        Some(panes) => panes.command(&told, &shell(), |end| hosts.name(end).to_owned()),
+        None => sender(&at, args),
+    };
+    let ended = programs(at, at_sender, args, keys, &|| links.look(&cancel));
+    drop(panes);
     let emulation = links.end()?;
     if !args.quiet {
         print(&counted(scenario, &emulation, scenario.paths.len()))?;
@@ -127,7 +144,7 @@ fn relayed(
         true => idle(args, keys, begun, &look).map(|()| None),
         false => {
             let at = |_, program: &Path| Command::new(program);
-            programs(at, args, keys, &look).map(Some)
+            programs(at, sender(&at, args), args, keys, &look).map(Some)
         }
     };
     let (emulation, relays) = links.end()?;
@@ -244,6 +261,7 @@ fn tick(keys: &mut Option<Keys>) -> bool {
 /// at an end.
 fn programs(
     at: impl Fn(End, &Path) -> Command,
+    mut sender: Command,
     args: &EmulateArgs,
     mut keys: Option<Keys>,
     look: &dyn Fn() -> Look,
@@ -255,7 +273,6 @@ fn programs(
         }
         None => None,
     };
-    let mut sender = sender(&at, args);
     if keys.is_some() {
         sender.stdin(Stdio::null());
     }
@@ -298,15 +315,12 @@ fn sender(at: &impl Fn(End, &Path) -> Command, args: &EmulateArgs) -> Command {
             command.args(rest);
             command
         }
-        [] => {
-            let shell = std::env::var_os("SHELL").unwrap_or_else(|| "sh".into());
-            at(End::Sender, Path::new(&shell))
-        }
+        [] => at(End::Sender, &shell()),
     }
 }
 
 /// Which addresses there are, and how to run a program at either end.
-fn told(scenario: &Scenario, hosts: &Hosts, args: &EmulateArgs) -> String {
+fn told(scenario: &Scenario, hosts: &Hosts, args: &EmulateArgs, both: bool) -> String {
     let mut out = String::from("path                 sender        receiver\n");
     for (i, path) in scenario.paths.iter().enumerate() {
         out.push_str(&format!(
@@ -316,11 +330,15 @@ fn told(scenario: &Scenario, hosts: &Hosts, args: &EmulateArgs) -> String {
             End::Receiver.address(i)
         ));
     }
-    let enter = |end| format!("ip netns exec {} COMMAND", hosts.name(end));
-    if args.receiver.is_none() {
+    if args.receiver.is_none() && !both {
+        let name = match args.name.as_str() {
+            "byway" => String::new(),
+            other => format!("--name {other} "),
+        };
         out.push_str(&format!(
-            "at the receiver: {} (in another terminal)\n",
-            enter(End::Receiver)
+            "a shell at the receiver, in another terminal: byway emulate {name}--join receiver\n\
+             or one command: ip netns exec {} COMMAND\n",
+            hosts.name(End::Receiver)
         ));
     }
     if args.command.is_empty() {
