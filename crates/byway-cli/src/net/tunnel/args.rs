@@ -73,7 +73,7 @@ Examples:
 pub(crate) struct ServeArgs {
     /// Target that others may be connected to; may be repeated
     ///
-    /// * stands for any port, or for any host but this machine and those on its link (loopback, its own
+    /// `*` stands for any port, or for any host but this machine and those on its link (loopback, its own
     /// addresses, link-local ones): these must be named.
     #[arg(long, value_name = "HOST:PORT", required = true, value_parser = Rule::parse)]
     pub(crate) allow: Vec<Rule>,
