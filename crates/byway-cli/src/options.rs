@@ -90,7 +90,7 @@ fn with_commands(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     // What nearly all have says nothing.
     if error.kind() != ErrorKind::UnknownArgument
         || !(1..=5).contains(&others.len())
-        || others.iter().any(|name| is_here(name))
+        || others.iter().any(is_here)
     {
         return error;
     }
