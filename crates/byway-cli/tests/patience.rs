@@ -24,6 +24,12 @@ enum Does {
     OfferAndShutdown,
     /// A question of `byway doctor`, and then a byte now and then, which is thrown away.
     AskAndTrickle,
+    /// A file of which messages without a byte come.
+    EmptyData,
+    /// A file of a folder that is refused, and then a byte now and then, which is thrown away.
+    RefusedData,
+    /// Files of a folder with which it does not go on.
+    EntriesAndQuits,
 }
 
 struct Peer {
@@ -31,6 +37,10 @@ struct Peer {
     does: Does,
     ssn: u16,
     turn: usize,
+    /// The other side has answered.
+    answered: bool,
+    /// Each is a sender of its own: nobody takes another's file over.
+    sender: u8,
 }
 
 impl Peer {
@@ -52,8 +62,28 @@ impl Peer {
 
     fn offer(&mut self) {
         let size = 1_000_000_u64.to_be_bytes();
-        let offer = [&[1, 1][..], &[9; 16], &size, b"a.bin"].concat();
+        let offer = [&[1, 1][..], &[self.sender; 16], &size, b"a.bin"].concat();
         self.say(&offer, true, true);
+    }
+
+    fn folder(&mut self) {
+        self.say(
+            &[&[1, 2][..], &[self.sender; 32], b"F"].concat(),
+            true,
+            true,
+        );
+    }
+
+    /// The ENTRY of a file of a megabyte.
+    fn entry(&mut self, path: &str) {
+        let mut entry = vec![10, 1];
+        entry.extend(0o644_u16.to_be_bytes());
+        entry.extend(1_000_000_000_i64.to_be_bytes());
+        entry.extend(0_u32.to_be_bytes());
+        entry.extend(1_000_000_u64.to_be_bytes());
+        entry.extend((path.len() as u16).to_be_bytes());
+        entry.extend(path.as_bytes());
+        self.say(&entry, true, true);
     }
 
     /// What it does of its own accord, ten times a second.
@@ -66,12 +96,32 @@ impl Peer {
             Does::OfferAndWindows(_) if first => self.offer(),
             Does::OfferAndWindows(_) => {}
             Does::OfferAndShutdown if first => self.offer(),
+            // A SHUTDOWN before the answer would be the end of a peer that has nothing more to say.
+            Does::OfferAndShutdown if !self.answered => {}
             Does::OfferAndShutdown => {
                 let none = Tsn(self.raw.tsn.wrapping_sub(1));
                 self.raw.inject(|b| b.shutdown(none));
             }
             Does::AskAndTrickle if first => self.say(&[8], true, true),
             Does::AskAndTrickle => self.say(&[4, 0], true, true),
+            Does::EmptyData if first => {
+                self.offer();
+                self.say(&[&[3][..], &[0; 8]].concat(), true, true);
+            }
+            Does::EmptyData => self.say(&[4], true, true),
+            Does::RefusedData if first => {
+                self.folder();
+                // Names that begin with a dot are not taken.
+                self.entry(".hidden");
+            }
+            Does::RefusedData => self.say(&[4, 0], true, true),
+            Does::EntriesAndQuits => {
+                if first {
+                    self.folder();
+                }
+                self.entry("a");
+                self.say(&[12], true, true);
+            }
         }
     }
 
@@ -100,6 +150,7 @@ impl Peer {
                     self.raw.inject(|b| b.raw(ack, 0, chunk.value));
                 }
                 Ok(Chunk::Data(data)) => {
+                    self.answered = true;
                     let none = Tsn(self.raw.tsn.wrapping_sub(1));
                     match self.does {
                         Does::OfferAndWindows(all) => {
@@ -113,7 +164,10 @@ impl Peer {
                 Ok(Chunk::Abort(abort)) => {
                     let cause = abort.causes.iter().next()?.ok()?;
                     assert_eq!(cause.code, cause_code::USER_INITIATED_ABORT);
-                    return Some(text(cause.value));
+                    // An answer to what crossed the ABORT that ended it, and is sent before that one.
+                    if cause.value != b"no such association" {
+                        return Some(text(cause.value));
+                    }
                 }
                 _ => {}
             }
@@ -138,8 +192,13 @@ fn who_trickles_or_plays_with_its_window_is_let_go_beside_a_good_transfer() {
         Does::OfferAndWindows(&[65_536]),
         Does::OfferAndShutdown,
         Does::AskAndTrickle,
+        Does::EmptyData,
+        Does::RefusedData,
+        Does::EntriesAndQuits,
     ];
+    let mut sender = 0;
     let peers = all.map(|does| {
+        sender += 1;
         let raw = Raw::up(to);
         raw.wait(Duration::from_millis(20));
         let (ssn, turn) = (0, 0);
@@ -148,6 +207,8 @@ fn who_trickles_or_plays_with_its_window_is_let_go_beside_a_good_transfer() {
             does,
             ssn,
             turn,
+            answered: false,
+            sender,
         };
         (does, std::thread::spawn(move || peer.lives()))
     });

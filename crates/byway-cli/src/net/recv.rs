@@ -28,13 +28,12 @@ use crate::args::RecvArgs;
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
 use crate::terminal::{print, say};
-use byway::{Association, Endpoint};
+use byway::{Association, Charge, Endpoint};
 use byway_lab::show;
-use outcome::{FolderDone, FolderOffer, REASONS};
+use outcome::{Done, FilesDone, FolderDone, FolderOffer, REASONS};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore, mpsc};
@@ -139,7 +138,7 @@ async fn one(
     let (channel, place) = Box::pin(files.admit(association, ending)).await?;
     let job = Job::new(args, files, &channel);
     Some(match job.serve().await {
-        Ok(()) if job.done.borrow().is_empty() && job.folders.borrow().is_empty() => Served::Other,
+        Ok(()) if job.done.borrow().count == 0 && job.folders.borrow().is_empty() => Served::Other,
         Ok(()) => Served::Completed {
             last: place.is_some_and(|place| place.done()),
         },
@@ -275,14 +274,6 @@ struct Offer {
     name: String,
 }
 
-/// A file that has been stored.
-struct Done {
-    path: PathBuf,
-    size: u64,
-    hash: String,
-    resumed_from: u64,
-}
-
 /// One association being served.
 struct Job<'a> {
     args: &'a RecvArgs,
@@ -298,7 +289,8 @@ struct Job<'a> {
     here: Cell<u64>,
     /// Bytes that have come, of all files, and files that were stored.
     steps: Cell<u64>,
-    /// When the sender made the last step: a message, or bytes.
+    /// When the sender made the last step: bytes that count, or a file or folder that began or ended.
+    /// Moved on by the time for which it waited for this side.
     moved: Cell<Instant>,
     /// Whether the sender waits for what this side reads and hashes.
     ours: Cell<bool>,
@@ -306,7 +298,9 @@ struct Job<'a> {
     under_way: Cell<bool>,
     /// Tells that a transfer begins, or goes on after a pause.
     moves: Notify,
-    done: RefCell<Vec<Done>>,
+    done: RefCell<FilesDone>,
+    /// For what that takes.
+    charge: RefCell<Charge>,
     folders: RefCell<Vec<FolderDone>>,
     /// Refused entries of folders whose reasons may still be kept.
     reasons: Cell<usize>,
@@ -339,6 +333,7 @@ impl<'a> Job<'a> {
             under_way: Cell::new(false),
             moves: Notify::new(),
             done: RefCell::default(),
+            charge: RefCell::new(association.charge()),
             folders: RefCell::default(),
             reasons: Cell::new(REASONS),
             closed: RefCell::default(),
@@ -357,7 +352,8 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// An offer has come. The first one begins the transfer.
+    /// An offer has come: it is a step, as one file or folder must end before the next is offered. The
+    /// first one begins the transfer.
     fn offered(&self) {
         self.advance();
         if self.progress.get().is_none() {
@@ -373,9 +369,13 @@ impl<'a> Job<'a> {
         let progress = self.progress();
         let mut meter = self.meter.borrow_mut();
         meter.update(self.steps.get(), || progress.place_of(self.here.get()));
+        // A message without a byte is no step.
+        if steps > 0 {
+            self.advance();
+        }
     }
 
-    /// The sender has sent a message.
+    /// The sender has made a step.
     fn advance(&self) {
         if self.is_still() {
             self.moves.notify_one();
@@ -388,12 +388,13 @@ impl<'a> Job<'a> {
         self.moved.get().elapsed() > STILL
     }
 
-    /// Runs what the sender has to wait for.
+    /// Runs what the sender has to wait for. That is no step, and the time does not count.
     async fn ours<T>(&self, work: impl Future<Output = T>) -> T {
+        let begun = Instant::now();
         self.ours.set(true);
         let done = work.await;
         self.ours.set(false);
-        self.moved.set(Instant::now());
+        self.moved.set(self.moved.get() + begun.elapsed());
         done
     }
 
@@ -510,7 +511,9 @@ impl<'a> Job<'a> {
             file.path.display(),
             show::bytes(file.size)
         ));
-        self.done.borrow_mut().push(file);
+        let mut done = self.done.borrow_mut();
+        done.add(file, self.args.here.talk.json);
+        self.charge.borrow_mut().set(done.memory());
     }
 
     /// Tells `byway doctor` where its packets come from, and takes what it sends to measure
@@ -552,23 +555,13 @@ fn refuse(reason: String) -> Failure {
 fn report(
     (args, endpoint): (&RecvArgs, &Endpoint),
     progress: &Progress,
-    (done, folders): (&[Done], &[FolderDone]),
+    (done, folders): (&FilesDone, &[FolderDone]),
     (meter, traffic): (&StallMeter, &Traffic),
     took: Duration,
     failure: Option<&Failure>,
 ) -> Result<(), Failure> {
     if args.here.talk.json {
-        let files: Vec<serde_json::Value> = done
-            .iter()
-            .map(|f| {
-                serde_json::json!({
-                    "path": f.path.display().to_string(),
-                    "bytes": f.size,
-                    "sha256": f.hash,
-                    "resumed_from": f.resumed_from,
-                })
-            })
-            .collect();
+        let (files, left_out) = done.json();
         let folders: Vec<serde_json::Value> = folders.iter().map(FolderDone::json).collect();
         let result = serde_json::json!({
             "schema": "byway.recv/1",
@@ -577,6 +570,7 @@ fn report(
             "seconds": took.as_secs_f64(),
             "longest_stall_s": meter.longest().as_secs_f64(),
             "files": files,
+            "files_not_named": left_out,
             "folders": folders,
             "paths": traffic.json(),
             "refused_by_endpoint": open::refused(endpoint),
@@ -584,8 +578,7 @@ fn report(
         return print(&format!("{result}\n"));
     }
     if failure.is_none() {
-        let files: u64 = done.iter().map(|f| f.size).sum();
-        let total = files + folders.iter().map(|f| f.bytes).sum::<u64>();
+        let total = done.bytes + folders.iter().map(|f| f.bytes).sum::<u64>();
         progress.say(&format!(
             "received {} in {} ({}), {}",
             show::bytes(total),

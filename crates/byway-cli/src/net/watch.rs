@@ -27,8 +27,8 @@ const OUTAGE: Duration = Duration::from_secs(30);
 /// What an association that is watched must do within a time, or it is given up.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum GiveUp {
-    /// `recv`: the transfer must get on, by a byte or by a message, except while the other side
-    /// waits for this one. Outages are excused of a file under way alone, which has one of few places
+    /// `recv`: the transfer must get on, by a byte that counts or by a file or folder that begins or ends,
+    /// except while the other side waits for this one. Outages are excused of a file under way alone, which has one of few places
     /// (`slots.rs`) and gives it to whoever needs it: strangers hold no more by silence.
     NoProgress(Limit),
     /// `listen`: the first byte must come, whether the paths answer or not. Then the other side may have

@@ -1,6 +1,7 @@
 //! One file that `byway recv` takes.
 
-use super::{Done, Job, Offer, refuse};
+use super::outcome::Done;
+use super::{Job, Offer, refuse};
 use crate::failure::{Failure, Kind};
 use crate::net::claims::Claim;
 use crate::net::exchange::Exchange;
@@ -144,9 +145,7 @@ impl<'a> Job<'a> {
             hash: found.hash(),
         };
         exchange.send(&have).await?;
-        let answer = exchange.expect("START").await?;
-        self.advance();
-        match answer {
+        match exchange.expect("START").await? {
             Note::Start { offset } => Ok(offset),
             other => Err(exchange.strange(other.name())),
         }
@@ -168,8 +167,9 @@ impl<'a> Job<'a> {
                     self.made(bytes.len() as u64);
                     self.here.set(store.written());
                     slot.came(bytes.len());
-                    self.under_way.set(true);
-                    self.advance();
+                    if !bytes.is_empty() {
+                        self.under_way.set(true);
+                    }
                 }
                 Note::End { hash } => return Ok(hash),
                 other => return Err(exchange.strange(other.name())),

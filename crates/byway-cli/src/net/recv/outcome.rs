@@ -1,4 +1,4 @@
-//! What came of the folders of an association.
+//! What came of the files and folders of an association.
 
 use crate::failure::{Failure, Kind};
 use byway::text::shown;
@@ -10,6 +10,61 @@ use std::path::PathBuf;
 /// strangers decide how many there are.
 pub(super) const REASONS: usize = 16;
 const REASON: usize = 250;
+
+/// Files of an association that its result names: a sender may offer the same small one without end.
+const NAMED: usize = 16_384;
+
+/// A file that has been stored.
+pub(super) struct Done {
+    pub(super) path: PathBuf,
+    pub(super) size: u64,
+    pub(super) hash: String,
+    pub(super) resumed_from: u64,
+}
+
+/// The files that have been stored.
+#[derive(Default)]
+pub(super) struct FilesDone {
+    /// How many, and their bytes.
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+    /// The first ones, where somebody reads of each.
+    named: Vec<Done>,
+    /// What those take, with their texts.
+    memory: usize,
+}
+
+impl FilesDone {
+    /// A file has been stored. Only if its result `is_read` is more kept of it than its size.
+    pub(super) fn add(&mut self, file: Done, is_read: bool) {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(file.size);
+        if is_read && self.named.len() < NAMED {
+            self.memory += file.path.as_os_str().len() + file.hash.capacity();
+            self.named.push(file);
+        }
+    }
+
+    /// Bytes of memory that this takes.
+    pub(super) fn memory(&self) -> usize {
+        self.memory + self.named.capacity() * size_of::<Done>()
+    }
+
+    /// What a program reads of each, and of how many it is not told.
+    pub(super) fn json(&self) -> (Vec<serde_json::Value>, u64) {
+        let one = |f: &Done| {
+            serde_json::json!({
+                "path": f.path.display().to_string(),
+                "bytes": f.size,
+                "sha256": f.hash,
+                "resumed_from": f.resumed_from,
+            })
+        };
+        let named: Vec<_> = self.named.iter().map(one).collect();
+        let left_out = self.count - named.len() as u64;
+        (named, left_out)
+    }
+}
 
 /// The offer of a folder.
 pub(super) struct FolderOffer {
@@ -97,4 +152,43 @@ pub(super) fn lacking(folders: &[FolderDone]) -> Option<Failure> {
         n => format!(", and {n} other folders are not whole"),
     };
     Some(Failure::new(Kind::Failed, first.lacks() + &more))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(count: usize, is_read: bool) -> FilesDone {
+        let mut files = FilesDone::default();
+        for _ in 0..count {
+            let file = Done {
+                path: PathBuf::from("inbox/small.txt"),
+                size: 10,
+                hash: "0".repeat(64),
+                resumed_from: 0,
+            };
+            files.add(file, is_read);
+        }
+        files
+    }
+
+    /// A sender may offer the same file again and again: each is confirmed, and costs it no more than 150
+    /// bytes.
+    #[test]
+    fn files_without_end_are_counted_and_not_kept() {
+        let many = 3 * NAMED;
+        let unread = files(many, false);
+        assert_eq!(
+            (unread.count, unread.bytes),
+            (many as u64, 10 * many as u64)
+        );
+        assert_eq!(unread.memory(), 0, "nobody reads of each");
+        let read = files(many, true);
+        assert_eq!(read.memory(), files(NAMED, true).memory());
+        let (named, left_out) = read.json();
+        assert_eq!((named.len(), left_out), (NAMED, 2 * NAMED as u64));
+        assert_eq!(files(NAMED, true).json().1, 0);
+        // Each that is named is charged with its texts.
+        assert!(files(100, true).memory() >= 100 * (15 + 64 + size_of::<Done>()));
+    }
 }

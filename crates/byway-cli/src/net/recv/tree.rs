@@ -182,14 +182,12 @@ impl<'a> Job<'a> {
         open: &OpenTree<'_>,
         waiting_for: &str,
     ) -> Result<Note, Failure> {
-        let note = tokio::select! {
-            note = exchange.expect(waiting_for) => note?,
+        tokio::select! {
+            note = exchange.expect(waiting_for) => note,
             () = open.claim.taken() => {
-                return Err(self.overtaken(&open.tree.path().display().to_string()));
+                Err(self.overtaken(&open.tree.path().display().to_string()))
             }
-        };
-        self.advance();
-        Ok(note)
+        }
     }
 
     /// A folder or a link.
@@ -254,16 +252,18 @@ impl<'a> Job<'a> {
         self.say_refused(&reason);
         done.refuse(&reason, &self.reasons);
         exchange.send(&Note::Refuse { reason }).await?;
-        if !midway {
-            return Ok(());
-        }
-        loop {
+        // What is thrown away is no step: the rest of a refused file has the time of one.
+        while midway {
             match self.hear(exchange, open, "END").await? {
                 Note::Start { .. } | Note::Data(_) | Note::Hole { .. } => {}
-                Note::End { .. } | Note::Quit => return Ok(()),
+                Note::End { .. } => break,
+                Note::Quit => return Ok(()),
                 other => return Err(exchange.strange(other.name())),
             }
         }
+        // It has ended.
+        self.advance();
+        Ok(())
     }
 
     async fn take_file(
