@@ -3,11 +3,12 @@
 mod peers;
 mod spoken;
 
-use peers::{Server, folder, text};
+use peers::{Server, folder, text, wait_until};
 use spoken::{Speaker, bounded, hash, runtime};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const FILE: u8 = 1;
 const FOLDER: u8 = 2;
@@ -295,6 +296,113 @@ fn holes_are_counted_as_bytes() {
     assert_eq!(hash(&whole), hash(&fs::read(inbox.join("F/good")).unwrap()));
     assert!(!inbox.join("F/bad").exists() && !inbox.join("F/long").exists());
     end(server);
+}
+
+/// Bytes that a process has read.
+fn read(server: &Server) -> u64 {
+    let io = fs::read_to_string(format!("/proc/{}/io", server.child.id())).unwrap();
+    let rchar = io.lines().find_map(|l| l.strip_prefix("rchar: ")).unwrap();
+    rchar.parse().unwrap()
+}
+
+/// Bytes of the file that [`begin_hole`] begins.
+const BEGUN: u64 = (64 << 20) + 1;
+
+/// Begins a file of a folder with a hole and a byte, and goes away; its partial file.
+async fn begin_hole(server: &Server, inbox: &Path) -> PathBuf {
+    let speaker = Speaker::connect(server, "127.0.0.1:0", 0).await;
+    offer(&speaker, 9, "F").await;
+    speaker
+        .say(10, &entry(FILE, 0o644, 1 << 41, "hole", ""))
+        .await;
+    assert_eq!(speaker.hear().await[0], 2);
+    speaker.start(0).await;
+    for _ in 0..4 {
+        speaker.say(11, &(16_u64 << 20).to_be_bytes()).await;
+    }
+    speaker.data(b"x").await;
+    let part = || {
+        let all = fs::read_dir(inbox).unwrap().map(|e| e.unwrap().path());
+        let mut parts = all.filter(|p| p.to_str().unwrap().contains("hole."));
+        parts.next()
+    };
+    // A hole alone has no length before its end.
+    wait_until(|| part().is_some_and(|p| fs::metadata(p).unwrap().len() == BEGUN));
+    speaker.abort().await;
+    part().unwrap()
+}
+
+/// A stranger who offers a folder with the same partial file again and again makes nothing be read: how
+/// far it is stays known.
+#[test]
+fn offers_of_folders_cost_no_reading() {
+    let dir = folder("folder-no-reading");
+    let inbox = dir.join("inbox");
+    let server = receiver(&inbox);
+    runtime().block_on(bounded(async {
+        begin_hole(&server, &inbox).await;
+        let before = read(&server);
+        for _ in 0..8 {
+            let speaker = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+            offer(&speaker, 9, "F").await;
+            speaker
+                .say(10, &entry(FILE, 0o644, 1 << 41, "hole", ""))
+                .await;
+            let have = speaker.hear().await;
+            assert_eq!(have[1..9], BEGUN.to_be_bytes());
+            speaker.abort().await;
+        }
+        let bytes = read(&server) - before;
+        assert!(bytes < 1_000_000, "{bytes} bytes were read");
+    }));
+    end(server);
+    fs::remove_dir_all(&dir).unwrap();
+}
+
+/// A hole of a terabyte takes many minutes to be hashed. Others, also of the same host, have their turns
+/// meanwhile, and who goes away stops the hash.
+#[test]
+fn a_hash_without_end_stops_nobody_and_ends_with_its_association() {
+    let dir = folder("hash-without-end");
+    let inbox = dir.join("inbox");
+    // It is too long for the limit that free room gives.
+    let args = ["recv", "--keep-partial-bytes", "4000GB", "--dir"];
+    let server = Server::start(&[&args[..], &[inbox.to_str().unwrap()]].concat());
+    runtime().block_on(bounded(async {
+        let part = begin_hole(&server, &inbox).await;
+        let file = fs::File::options().write(true).open(part).unwrap();
+        file.set_len(1 << 40).unwrap();
+        let before = read(&server);
+        let stranger = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+        offer(&stranger, 9, "F").await;
+        stranger
+            .say(10, &entry(FILE, 0o644, 1 << 41, "hole", ""))
+            .await;
+        wait_until(|| read(&server) - before > 1 << 20);
+        for (n, from) in [(1, "127.0.0.1:0"), (2, "127.0.0.2:0")] {
+            let good = Speaker::connect(&server, from, 0).await;
+            let name = format!("G{n}");
+            offer(&good, n, &name).await;
+            assert_eq!(put(&good, 0o644, "a", b"good").await, [6]);
+            good.say(10, &entry(FILE, 0o644, 100_000, "hole", "")).await;
+            assert_eq!(good.hear().await[0], 2);
+            good.start(0).await;
+            good.say(11, &100_000_u64.to_be_bytes()).await;
+            good.end_only(&[0; 100_000]).await;
+            assert_eq!(good.hear().await, [6]);
+            good.abort().await;
+        }
+        stranger.abort().await;
+        let last = std::cell::Cell::new(0);
+        wait_until(|| {
+            std::thread::sleep(Duration::from_millis(100));
+            let now = read(&server);
+            last.replace(now) == now
+        });
+        assert!(last.get() - before < 1 << 40, "it was not read to its end");
+    }));
+    end(server);
+    fs::remove_dir_all(&dir).unwrap();
 }
 
 /// What comes outside of a folder, or in the wrong order, ends the association.

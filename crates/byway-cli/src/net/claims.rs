@@ -87,21 +87,12 @@ impl Drop for Claim<'_> {
 impl Claim<'_> {
     /// How far the file was when it was let go of; none if that is not known.
     pub(super) fn known(&self) -> Option<Found> {
-        let known = lock(&self.claims.known);
-        let found = known.iter().find(|(key, _)| *key == self.key);
-        found.map(|(_, found)| found.clone())
+        self.claims.known(&self.key)
     }
 
     /// Remembers how far the file is, or with none that it is not there any more.
     pub(super) fn remember(&self, found: Option<Found>) {
-        let mut known = lock(&self.claims.known);
-        known.retain(|(key, _)| *key != self.key);
-        if let Some(found) = found {
-            if known.len() == REMEMBERED {
-                known.pop_front();
-            }
-            known.push_back((self.key.clone(), found));
-        }
+        self.claims.remember(&self.key, found);
     }
 
     /// Whether the sender has completed this folder before.
@@ -151,6 +142,26 @@ impl Claims {
                     ),
                 ));
             }
+        }
+    }
+
+    /// How far a file was when it was let go of, also one in a folder, whose claim is the folder's; none
+    /// if that is not known.
+    pub(super) fn known(&self, file: &Key) -> Option<Found> {
+        let known = lock(&self.known);
+        let found = known.iter().find(|(key, _)| key == file);
+        found.map(|(_, found)| found.clone())
+    }
+
+    /// Remembers how far a file is, or with none that it is not there any more.
+    pub(super) fn remember(&self, file: &Key, found: Option<Found>) {
+        let mut known = lock(&self.known);
+        known.retain(|(key, _)| key != file);
+        if let Some(found) = found {
+            if known.len() == REMEMBERED {
+                known.pop_front();
+            }
+            known.push_back((file.clone(), found));
         }
     }
 

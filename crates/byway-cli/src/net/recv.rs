@@ -2,6 +2,7 @@
 
 mod file;
 mod outcome;
+mod reading;
 mod tree;
 
 use super::claims::Claims;
@@ -31,12 +32,13 @@ use crate::terminal::{print, say};
 use byway::{Association, Charge, Endpoint};
 use byway_lab::show;
 use outcome::{Done, FilesDone, FolderDone, FolderOffer, REASONS};
+use reading::Turns;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 
 /// What a stranger is told whose host breaks the file protocol again and again. At most 100 bytes are
 /// sent.
@@ -168,8 +170,8 @@ struct Files {
     parts: Parts,
     slots: Slots,
     folder: Arc<Folder>,
-    /// One partial file at a time is read.
-    reading: Semaphore,
+    /// Of those who make this side read and hash.
+    turns: Turns,
     log: Log,
     patience: Patience,
 }
@@ -204,7 +206,7 @@ impl Files {
                 force: args.force,
                 naming: Mutex::new(()),
             }),
-            reading: Semaphore::new(1),
+            turns: Turns::new(),
             log,
             patience: Patience::of(&config(&args.here.settings)?),
         })

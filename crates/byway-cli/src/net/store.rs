@@ -4,7 +4,7 @@ use super::entry::Entry;
 use super::hashes::{hash_front, hash_zeros};
 use super::inbox::Folder;
 use super::protocol::{Hash, SMALL};
-use super::tree::Tree;
+use super::tree::{Put, Taken, Tree};
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
@@ -29,6 +29,21 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// So many bytes, of which this is the hasher.
+    pub(super) fn of(have: u64, hasher: Sha256) -> Found {
+        Found {
+            have,
+            hasher,
+            complete: false,
+        }
+    }
+
+    /// Whether it says how far a partial file of so many bytes is, or that the file is complete: then nothing
+    /// need be read.
+    pub(super) fn is_of(&self, partial: u64) -> bool {
+        self.complete || self.have == partial
+    }
+
     fn nothing() -> Found {
         Found {
             have: 0,
@@ -46,6 +61,23 @@ impl Found {
     pub(super) fn hash(&self) -> Hash {
         self.hasher.clone().finalize().into()
     }
+}
+
+/// How a file that has come ended.
+pub(super) enum Finished {
+    /// It has its place, and this is there.
+    Named(PathBuf, Found),
+    /// Another file has its place: whether that is the same must be seen.
+    Compare(Compare, File),
+}
+
+/// A file that has come, and whose place another one has.
+pub(super) struct Compare {
+    store: Store,
+    target: PathBuf,
+    whole: Found,
+    /// In a folder.
+    taken: Option<Taken>,
 }
 
 /// A file being received.
@@ -120,8 +152,9 @@ impl Store {
         entry: &Entry,
         part: &str,
         size: u64,
+        known: Option<Found>,
     ) -> Result<Store, String> {
-        let mut store = Store::open(tree.folder(), &tree.shown(entry), part, size, None)?;
+        let mut store = Store::open(tree.folder(), &tree.shown(entry), part, size, known)?;
         store.within = Some((tree.clone(), entry.clone()));
         Ok(store)
     }
@@ -268,13 +301,13 @@ impl Store {
         self.written
     }
 
-    /// Checks the whole and gives it its name: where it is then, and what is there.
+    /// Checks the whole and gives it its name.
     ///
     /// # Errors
     /// When bytes are missing or damaged (what is here is then removed), another file has
     /// the name (what is here then stays, for a receiver with --force), or the file system
     /// refuses.
-    pub(super) fn finish(mut self, hash: &Hash) -> Result<(PathBuf, Found), String> {
+    pub(super) fn finish(mut self, hash: &Hash) -> Result<Finished, String> {
         let name = self.name.clone();
         if self.written != self.size {
             return Err(format!(
@@ -291,7 +324,7 @@ impl Store {
         let target = self.folder.dir.join(&name);
         if self.begun.is_none() {
             return match right {
-                true => Ok((target, whole)),
+                true => Ok(Finished::Named(target, whole)),
                 false => Err(exists(&name)),
             };
         }
@@ -318,28 +351,63 @@ impl Store {
             self.make_room(&e);
             return Err(format!("{name}: {e}"));
         }
-        match (&self.within, &self.file) {
+        let (there, taken) = match (&self.within, &self.file) {
             (Some((tree, entry)), Some(file)) => {
-                tree.put_file(entry, (&self.part, file), (self.size, hash))?;
+                match tree.put_file(entry, (&self.part, file), self.size)? {
+                    Put::Done => return Ok(Finished::Named(target, whole)),
+                    Put::Compare(there, taken) => (there, Some(taken)),
+                }
             }
-            _ => self.give_name(&target, hash)?,
-        }
-        Ok((target, whole))
+            _ => match self.give_name(&target)? {
+                None => return Ok(Finished::Named(target, whole)),
+                Some(there) => (there, None),
+            },
+        };
+        let compare = Compare {
+            store: self,
+            target,
+            whole,
+            taken,
+        };
+        Ok(Finished::Compare(compare, there))
     }
 
-    /// Gives the whole its name, unless another file has it.
-    fn give_name(&self, target: &Path, hash: &Hash) -> Result<(), String> {
+    /// Gives the whole its name. If a file of the same length has it, returns that.
+    fn give_name(&self, target: &Path) -> Result<Option<File>, String> {
         let (name, naming) = (&self.name, &self.folder.naming);
         let _alone = naming.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.folder.force && fs::symlink_metadata(target).is_ok() {
-            let same = length(target, name)? == Some(self.size)
-                && read(target, self.size).is_ok_and(|there| there.hash() == *hash);
-            if !same {
+            if length(target, name)? != Some(self.size) {
                 return Err(exists(name));
             }
-            return fs::remove_file(&self.part).map_err(|e| format!("{name}: {e}"));
+            let there = File::open(target).map_err(|e| format!("{name}: {e}"))?;
+            return Ok(Some(there));
         }
-        fs::rename(&self.part, target).map_err(|e| format!("{name}: {e}"))
+        let named = fs::rename(&self.part, target);
+        named.map(|()| None).map_err(|e| format!("{name}: {e}"))
+    }
+}
+
+impl Compare {
+    /// Bytes of each.
+    pub(super) fn size(&self) -> u64 {
+        self.store.size
+    }
+
+    /// What is there has been compared: if it is the same, where it is, and what is there.
+    ///
+    /// # Errors
+    /// It is another one, or the file system refuses.
+    pub(super) fn end(self, same: bool) -> Result<(PathBuf, Found), String> {
+        let Store {
+            name, part, within, ..
+        } = &self.store;
+        match (within, self.taken) {
+            (Some((tree, entry)), Some(taken)) => tree.compared(entry, part, (taken, same))?,
+            _ if !same => return Err(exists(name)),
+            _ => fs::remove_file(part).map_err(|e| format!("{name}: {e}"))?,
+        }
+        Ok((self.target, self.whole))
     }
 }
 
@@ -370,7 +438,7 @@ fn length(path: &Path, name: &str) -> Result<Option<u64>, String> {
 fn read(path: &Path, have: u64) -> io::Result<Found> {
     Ok(Found {
         have,
-        hasher: hash_front(&File::open(path)?, have)?,
+        hasher: hash_front(File::open(path)?, have)?,
         complete: false,
     })
 }

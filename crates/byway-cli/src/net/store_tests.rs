@@ -24,6 +24,20 @@ fn hash(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }
 
+/// What a receiver does with a file that has come.
+fn finish(store: Store, hash: &Hash) -> Result<(PathBuf, Found), String> {
+    let folder = store.folder.clone();
+    match store.finish(hash)? {
+        Finished::Named(path, whole) => Ok((path, whole)),
+        Finished::Compare(compare, there) => {
+            // Files get their names meanwhile.
+            assert!(folder.naming.try_lock().is_ok());
+            let there = hash_front(there, compare.size()).unwrap().finalize();
+            compare.end(Hash::from(there) == *hash)
+        }
+    }
+}
+
 fn open(folder: &Arc<Folder>, part: &str, size: u64) -> Store {
     Store::open(folder, "a", part, size, None).unwrap()
 }
@@ -51,7 +65,7 @@ fn a_file_that_was_cut_off_goes_on() {
     let mut store = open(&folder, "a.1.part", 6);
     store.start(3).unwrap();
     store.write(b"def").unwrap();
-    let (path, _) = store.finish(&hash(b"abcdef")).unwrap();
+    let (path, _) = finish(store, &hash(b"abcdef")).unwrap();
     assert_eq!(fs::read(path).unwrap(), b"abcdef");
     assert!(!folder.dir.join("a.1.part").exists());
     fs::remove_dir_all(&folder.dir).unwrap();
@@ -81,8 +95,7 @@ fn what_is_there_is_kept_unless_forced() {
     }
     let other = written(&folder, "a.1.part", 3, b"new");
     assert!(
-        other
-            .finish(&hash(b"new"))
+        finish(other, &hash(b"new"))
             .err()
             .unwrap()
             .contains("--force")
@@ -90,13 +103,13 @@ fn what_is_there_is_kept_unless_forced() {
     assert_eq!(fs::read(&target).unwrap(), b"old");
     // The same contents: stored.
     let same = written(&folder, "a.2.part", 3, b"old");
-    same.finish(&hash(b"old")).unwrap();
+    finish(same, &hash(b"old")).unwrap();
     assert!(!folder.dir.join("a.2.part").exists());
     // What came is still there for a receiver that may replace it.
     let mut store = open(&forced(&folder), "a.1.part", 3);
     assert_eq!(store.found().have(), 3);
     store.start(3).unwrap();
-    store.finish(&hash(b"new")).unwrap();
+    finish(store, &hash(b"new")).unwrap();
     assert_eq!(fs::read(&target).unwrap(), b"new");
     fs::remove_dir_all(&folder.dir).unwrap();
 }
@@ -106,7 +119,7 @@ fn what_is_there_is_kept_unless_forced() {
 fn who_completed_a_file_need_not_send_it_again() {
     let folder = folder("complete", false);
     let store = written(&folder, "a.1.part", 3, b"abc");
-    let (_, whole) = store.finish(&hash(b"abc")).unwrap();
+    let (_, whole) = finish(store, &hash(b"abc")).unwrap();
     let again = |size| Store::open(&folder, "a", "a.1.part", size, Some(whole.clone())).unwrap();
     let mut store = again(3);
     assert_eq!(
@@ -115,19 +128,19 @@ fn who_completed_a_file_need_not_send_it_again() {
     );
     store.start(3).unwrap();
     assert!(store.write(b"d").is_err());
-    store.finish(&hash(b"abc")).unwrap();
+    finish(store, &hash(b"abc")).unwrap();
     // Another file of its name: a small one comes whole before it is known for another.
     let mut other = again(3);
     other.start(0).unwrap();
     other.write(b"xyz").unwrap();
-    let refused = other.finish(&hash(b"xyz")).err().unwrap();
+    let refused = finish(other, &hash(b"xyz")).err().unwrap();
     assert!(refused.contains("--force"), "{refused}");
     assert_eq!(fs::read(folder.dir.join("a")).unwrap(), b"abc");
     // The same one, whose sender does not ask what is here.
     let mut same = again(3);
     same.start(0).unwrap();
     same.write(b"abc").unwrap();
-    same.finish(&hash(b"abc")).unwrap();
+    finish(same, &hash(b"abc")).unwrap();
     assert!(!folder.dir.join("a.1.part").exists());
     assert_eq!(again(4).found().have(), 0);
     fs::remove_file(folder.dir.join("a")).unwrap();
@@ -141,7 +154,7 @@ fn another_large_file_is_refused_at_its_start() {
     let folder = folder("large", false);
     let bytes = vec![7; SMALL as usize + 1];
     let store = written(&folder, "a.1.part", bytes.len() as u64, &bytes);
-    let (_, whole) = store.finish(&hash(&bytes)).unwrap();
+    let (_, whole) = finish(store, &hash(&bytes)).unwrap();
     let mut again = Store::open(&folder, "a", "a.1.part", SMALL + 1, Some(whole)).unwrap();
     assert!(again.start(0).unwrap_err().contains("--force"));
     fs::remove_dir_all(&folder.dir).unwrap();
@@ -151,7 +164,7 @@ fn another_large_file_is_refused_at_its_start() {
 fn damage_is_found_and_not_kept() {
     let folder = folder("damage", false);
     let store = written(&folder, "a.1.part", 3, b"abX");
-    let damaged = store.finish(&hash(b"abc")).err().unwrap();
+    let damaged = finish(store, &hash(b"abc")).err().unwrap();
     assert!(damaged.contains("SHA-256"), "{damaged}");
     assert_eq!(fs::read_dir(&folder.dir).unwrap().count(), 0);
     fs::remove_dir_all(&folder.dir).unwrap();
@@ -164,7 +177,7 @@ fn no_more_bytes_than_offered_are_taken() {
     store.start(0).unwrap();
     assert!(store.write(b"abc").unwrap_err().contains("more bytes"));
     assert!(store.start(1).unwrap_err().contains("begun at 1"));
-    let short = store.finish(&hash(b"")).err().unwrap();
+    let short = finish(store, &hash(b"")).err().unwrap();
     assert!(short.contains("0 of 2 bytes"), "{short}");
     fs::remove_dir_all(&folder.dir).unwrap();
 }
@@ -184,12 +197,12 @@ fn what_is_not_a_plain_file_is_left_alone() {
     assert!(refused.err().unwrap().contains("not a plain file"));
     std::os::unix::fs::symlink(&outside, folder.dir.join("a")).unwrap();
     let store = written(&folder, "a.3.part", 3, b"new");
-    let refused = store.finish(&hash(b"new")).err().unwrap();
+    let refused = finish(store, &hash(b"new")).err().unwrap();
     assert!(refused.contains("not a plain file"), "{refused}");
     // With force the link is replaced, and not what it names.
     let mut store = open(&forced(&folder), "a.3.part", 3);
     store.start(3).unwrap();
-    store.finish(&hash(b"new")).unwrap();
+    finish(store, &hash(b"new")).unwrap();
     assert_eq!(fs::read(&outside).unwrap(), b"mine");
     assert_eq!(fs::read(folder.dir.join("a")).unwrap(), b"new");
     fs::remove_dir_all(&folder.dir).unwrap();

@@ -9,8 +9,9 @@ use crate::net::names::check_dot;
 use crate::net::parts::Parts;
 use crate::net::protocol::{Hash, Note, hex};
 use crate::net::slots::Slot;
-use crate::net::store::{Found, Store};
+use crate::net::store::{Finished, Found, Store};
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 /// A file and the right to write it. How far it is stays known when it is let go of.
 struct Open<'a> {
@@ -55,7 +56,7 @@ impl<'a> Job<'a> {
             claim,
             slot: None,
         };
-        let store = self.ours(self.open(offer, &open.part, &open.claim)).await?;
+        let store = self.open(offer, &open.part, &open.claim).await?;
         let store = open.store.insert(store);
         let (offset, hash) = tokio::select! {
             result = self.take(exchange, (store, &mut open.slot), offer) => result?,
@@ -64,7 +65,7 @@ impl<'a> Job<'a> {
         let Some(store) = open.store.take() else {
             unreachable!("it was put there above");
         };
-        let finished = self.ours(aside(move || store.finish(&hash))).await?;
+        let finished = self.finish(store, &hash).await?;
         // After a failure what is there is looked at again.
         let whole = finished.as_ref().ok().map(|(_, whole)| whole.clone());
         open.claim.remember(whole);
@@ -93,17 +94,33 @@ impl<'a> Job<'a> {
     /// Opens the file of an offer.
     async fn open(&self, offer: &Offer, part: &str, claim: &Claim<'_>) -> Result<Store, Failure> {
         let (folder, name, size) = (self.files.folder.clone(), offer.name.clone(), offer.size);
-        let (part, known) = (part.to_owned(), claim.known());
-        // What is known, or not there, is not read.
-        let reads = known.is_none() && folder.dir.join(&part).exists();
-        let open = move || Store::open(&folder, &name, &part, size, known);
-        if !reads {
-            return open().map_err(refuse);
-        }
-        // One at a time, so that many senders do not take all processors. An error would
-        // say that it was closed.
-        let _turn = self.files.reading.acquire().await;
-        aside(open).await?.map_err(refuse)
+        let path = folder.dir.join(part);
+        let read = self.known_or_read(&path, size, claim.known());
+        let known = tokio::select! {
+            read = read => read?.map_err(|e| refuse(format!("{name}: {e}")))?,
+            () = claim.taken() => return Err(self.overtaken(&name)),
+        };
+        Store::open(&folder, &name, part, size, known).map_err(refuse)
+    }
+
+    /// Checks a file that has come and gives it its place.
+    ///
+    /// # Errors
+    /// When the association ends first. Why it cannot have its place ends nothing.
+    pub(super) async fn finish(
+        &self,
+        store: Store,
+        hash: &Hash,
+    ) -> Result<Result<(PathBuf, Found), String>, Failure> {
+        let hash = *hash;
+        let (compare, there) = match self.ours(aside(move || store.finish(&hash))).await? {
+            Ok(Finished::Named(path, whole)) => return Ok(Ok((path, whole))),
+            Ok(Finished::Compare(compare, there)) => (compare, there),
+            Err(reason) => return Ok(Err(reason)),
+        };
+        // Not while files get their names: it may take minutes.
+        let same = self.has_hash(there, compare.size(), &hash).await?;
+        self.ours(aside(move || compare.end(same))).await
     }
 
     /// Agrees where the sender begins, and takes what comes: from where, and the hash of

@@ -4,7 +4,7 @@ use super::file::aside;
 use super::outcome::{FolderDone, FolderOffer};
 use super::{Job, refuse};
 use crate::failure::Failure;
-use crate::net::claims::{Claim, Key};
+use crate::net::claims::{Claim, Claims, Key};
 use crate::net::entry::{Entry, What};
 use crate::net::exchange::Exchange;
 use crate::net::names::check_dot;
@@ -36,8 +36,10 @@ impl Drop for OpenTree<'_> {
 /// A file of a folder under way.
 struct OpenFile<'a> {
     store: Option<Store>,
+    key: Key,
     /// The name of the partial file.
     part: String,
+    claims: &'a Claims,
     parts: &'a Parts,
     host: Option<IpAddr>,
     /// Last: it counts the descriptor.
@@ -48,6 +50,9 @@ impl Drop for OpenFile<'_> {
     fn drop(&mut self) {
         if let Some(store) = &mut self.store {
             store.let_go();
+            // Files of which nothing is there are many in a folder.
+            let found = Some(store.found()).filter(|found| found.have() > 0);
+            self.claims.remember(&self.key, found);
         }
         // Its file is closed by now.
         self.store = None;
@@ -154,11 +159,7 @@ impl<'a> Job<'a> {
         let (mut at, mut bytes) = (Cursor::default(), 0);
         loop {
             let tree = open.tree.clone();
-            let turn = self.ours(async {
-                // One at a time, as for partial files. An error would say that it was closed.
-                let _turn = self.files.reading.acquire().await;
-                aside(move || tree.finished(at)).await
-            });
+            let turn = self.in_turn(move || tree.finished(at));
             // A journal that cannot be read tells nothing.
             let (finished, next) = turn.await?.unwrap_or_default();
             bytes += finished.bytes;
@@ -276,24 +277,24 @@ impl<'a> Job<'a> {
             return Ok(Came::RefusedMidway(hidden));
         }
         let name = entry.path.rsplit('/').next().unwrap_or_default();
-        let part = Key::of(open.sender, &open.tree.shown(entry)).part(name);
+        let key = Key::of(open.sender, &open.tree.shown(entry));
+        let part = key.part(name);
         self.files.parts.begun(&part);
         let mut file = OpenFile {
             store: None,
+            key,
             part,
+            claims: &self.files.claims,
             parts: &self.files.parts,
             host: open.host,
             slot: None,
         };
         let (tree, one, part) = (open.tree.clone(), entry.clone(), file.part.clone());
-        let reads = self.files.folder.dir.join(&part).exists();
-        let store = move || Store::open_in(&tree, &one, &part, size);
-        let store = match reads {
-            false => store(),
-            true => {
-                let _turn = self.files.reading.acquire().await;
-                self.ours(aside(store)).await?
-            }
+        let (claims, path) = (&self.files.claims, self.files.folder.dir.join(&part));
+        let known = claims.known(&file.key);
+        let store = match self.known_or_read(&path, size, known).await? {
+            Ok(known) => Store::open_in(&tree, &one, &part, size, known),
+            Err(e) => Err(format!("{}: {e}", tree.shown(entry))),
         };
         let store = match store {
             Ok(store) => file.store.insert(store),
@@ -322,7 +323,8 @@ impl<'a> Job<'a> {
         let Some(store) = file.store.take() else {
             unreachable!("it was put there above");
         };
-        let finished = self.ours(aside(move || store.finish(&hash))).await?;
+        claims.remember(&file.key, None);
+        let finished = self.finish(store, &hash).await?;
         Ok(match finished {
             Ok(_) => Came::Whole,
             Err(reason) => Came::Refused(reason),
@@ -350,8 +352,14 @@ impl<'a> Job<'a> {
             let (written, bytes) = match note {
                 Note::Data(bytes) => (store.write(&bytes), bytes.len() as u64),
                 Note::Hole { zeros } => {
-                    // Their hash takes a while. One at a time, as for partial files.
-                    let _turn = self.ours(self.files.reading.acquire()).await;
+                    // Their hash takes a while.
+                    let _turn = match self.turn().await {
+                        Ok(turn) => turn,
+                        Err(lost) => {
+                            file.store = Some(store);
+                            return Err(lost);
+                        }
+                    };
                     let skip = move || (store.skip(zeros), store);
                     let (skipped, back) = self.ours(aside(skip)).await?;
                     store = back;

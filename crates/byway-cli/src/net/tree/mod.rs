@@ -5,4 +5,4 @@ mod journal;
 mod place;
 
 pub(super) use journal::Cursor;
-pub(super) use place::Tree;
+pub(super) use place::{Put, Taken, Tree};

@@ -7,9 +7,7 @@
 use super::beneath::{There, enter, look, make, outermost, set, set_link};
 use super::journal::{Cursor, Finished, Journal};
 use crate::net::entry::Entry;
-use crate::net::hashes::hash_of;
 use crate::net::inbox::Folder;
-use crate::net::protocol::Hash;
 use rustix::fs::{self, AtFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -29,6 +27,22 @@ enum Owner {
     /// This sender's.
     Sender,
     /// It was there before.
+    Another,
+}
+
+/// What became of a file that has come.
+pub(in crate::net) enum Put {
+    /// It has its place.
+    Done,
+    /// This one of the same length has its place. [`Tree::compared`] tells whether it has the same bytes.
+    Compare(File, Taken),
+}
+
+/// A place that is taken.
+pub(in crate::net) enum Taken {
+    /// In the sender's folder, by this file.
+    Sender(File),
+    /// In another's folder.
     Another,
 }
 
@@ -102,7 +116,8 @@ impl Tree {
         self.inner().journal.finished(from, &self.path())
     }
 
-    /// Gives a file its place, bits and time: it has come whole as `part` in the receiver's folder.
+    /// Gives a file of `size` bytes its place, bits and time: it has come whole as `part` in the receiver's
+    /// folder.
     ///
     /// # Errors
     /// Why it cannot have them, for the sender.
@@ -110,33 +125,27 @@ impl Tree {
         &self,
         entry: &Entry,
         (part, file): (&Path, &File),
-        (size, hash): (u64, &Hash),
-    ) -> Result<(), String> {
+        size: u64,
+    ) -> Result<Put, String> {
         let alone = self.folder.naming.lock();
         let _alone = alone.unwrap_or_else(PoisonError::into_inner);
         let root = self.root(entry)?;
         if !self.may_add(&root, entry)? {
-            let same = |there| match there {
-                There::File(there, len) => {
-                    len == size && hash_of(&there, size).is_ok_and(|h| h == *hash)
+            return match self.anothers_entry(&root, entry) {
+                Some(There::File(there, len)) if len == size => {
+                    Ok(Put::Compare(there, Taken::Another))
                 }
-                _ => false,
+                _ => Err(self.anothers()),
             };
-            return self.only_if(&root, entry, same).and_then(|()| {
-                self.inner().proved = Some(entry.path.clone());
-                std::fs::remove_file(part).map_err(|e| self.why(entry, &e))
-            });
         }
         let (dir, name) = self.parent(&root, entry)?;
         match look(&dir, name).map_err(|e| self.why(entry, &e))? {
             There::File(there, len) if !self.folder.force => {
-                let same = len == size && hash_of(&there, size).is_ok_and(|h| h == *hash);
-                if !same {
+                if len != size {
                     return Err(self.exists(entry));
                 }
-                let put = set(&there, entry.mode, entry.changed);
-                put.and_then(|()| std::fs::remove_file(part))
-                    .map_err(|e| self.why(entry, &e))?;
+                let again = there.try_clone().map_err(|e| self.why(entry, &e))?;
+                return Ok(Put::Compare(there, Taken::Sender(again)));
             }
             There::Nothing | There::File(..) => {
                 self.rename(entry, (&root, part, file), (&dir, name))?
@@ -146,7 +155,36 @@ impl Tree {
             }
             _ => return Err(self.not_plain(entry)),
         }
-        self.add(entry).map_err(|e| self.why(entry, &e))
+        self.add(entry).map_err(|e| self.why(entry, &e))?;
+        Ok(Put::Done)
+    }
+
+    /// The file whose place is taken has been compared: if it is the `same`, it counts, with the bits and
+    /// time of what came.
+    ///
+    /// # Errors
+    /// That it is another one, or why it cannot have them, for the sender.
+    pub(in crate::net) fn compared(
+        &self,
+        entry: &Entry,
+        part: &Path,
+        (taken, same): (Taken, bool),
+    ) -> Result<(), String> {
+        let remove = || std::fs::remove_file(part).map_err(|e| self.why(entry, &e));
+        match taken {
+            Taken::Another if same => {
+                self.inner().proved = Some(entry.path.clone());
+                remove()
+            }
+            Taken::Another => Err(self.anothers()),
+            Taken::Sender(there) if same => {
+                let put = set(&there, entry.mode, entry.changed);
+                put.map_err(|e| self.why(entry, &e))?;
+                remove()?;
+                self.add(entry).map_err(|e| self.why(entry, &e))
+            }
+            Taken::Sender(_) => Err(self.exists(entry)),
+        }
     }
 
     /// In another's folder nothing is added, and nothing is told but whether what is there is the `same`:
@@ -157,12 +195,16 @@ impl Tree {
         entry: &Entry,
         same: impl FnOnce(There) -> bool,
     ) -> Result<(), String> {
-        let (dir, name) = split(entry);
-        let there = || look(self.open(root, dir, false).ok()?, name).ok();
-        match there().is_some_and(same) {
+        match self.anothers_entry(root, entry).is_some_and(same) {
             true => Ok(()),
             false => Err(self.anothers()),
         }
+    }
+
+    /// What is there of an entry in another's folder.
+    fn anothers_entry(&self, root: &OwnedFd, entry: &Entry) -> Option<There> {
+        let (dir, name) = split(entry);
+        look(self.open(root, dir, false).ok()?, name).ok()
     }
 
     fn rename(
