@@ -68,7 +68,7 @@ pub(super) enum Finished {
     /// It has its place, and this is there.
     Named(PathBuf, Found),
     /// Another file has its place: whether that is the same must be seen.
-    Compare(Compare, File),
+    Compare(Box<Compare>, File),
 }
 
 /// A file that has come, and whose place another one has.
@@ -369,7 +369,7 @@ impl Store {
             whole,
             taken,
         };
-        Ok(Finished::Compare(compare, there))
+        Ok(Finished::Compare(Box::new(compare), there))
     }
 
     /// Gives the whole its name. If a file of the same length has it, returns that.

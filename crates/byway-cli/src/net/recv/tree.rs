@@ -254,12 +254,14 @@ impl<'a> Job<'a> {
         done.refuse(&reason, &self.reasons);
         exchange.send(&Note::Refuse { reason }).await?;
         // What is thrown away is no step: the rest of a refused file has the time of one.
-        while midway {
-            match self.hear(exchange, open, "END").await? {
-                Note::Start { .. } | Note::Data(_) | Note::Hole { .. } => {}
-                Note::End { .. } => break,
-                Note::Quit => return Ok(()),
-                other => return Err(exchange.strange(other.name())),
+        if midway {
+            loop {
+                match self.hear(exchange, open, "END").await? {
+                    Note::Start { .. } | Note::Data(_) | Note::Hole { .. } => {}
+                    Note::End { .. } => break,
+                    Note::Quit => return Ok(()),
+                    other => return Err(exchange.strange(other.name())),
+                }
             }
         }
         // It has ended.
