@@ -35,6 +35,7 @@ mod tally;
 mod traffic;
 mod tree;
 mod tunnel;
+mod turns;
 mod unbound;
 mod watch;
 mod workers;
