@@ -100,9 +100,10 @@ impl Port {
                     busy.extend(state.heard_lately(now, index));
                 }
                 for (source, datagrams) in buffers.by_ref().take(at_once) {
+                    let seen = datagrams.clone().filter(|datagram| worker.has(datagram));
                     let datagrams = own(worker, source, datagrams, &mut of_others);
-                    match state.arrive_shared(now, source, index, datagrams, flood) {
-                        Source::Unknown => unknown += 1,
+                    match state.arrive_shared(now, source, index, seen, datagrams, flood) {
+                        Source::Unknown(datagrams) => unknown += datagrams,
                         Source::Known => {}
                         Source::Busy(peer) => busy.push(peer),
                     }

@@ -150,7 +150,7 @@ impl Received {
     pub(crate) fn buffers(
         &self,
         n: usize,
-    ) -> impl Iterator<Item = (SocketAddr, impl Iterator<Item = &[u8]>)> {
+    ) -> impl Iterator<Item = (SocketAddr, impl Iterator<Item = &[u8]> + Clone)> {
         self.metas
             .iter()
             .zip(self.storage.chunks(RECEIVE_LEN))

@@ -25,12 +25,34 @@ const LOG_INTERVAL: Duration = Duration::from_secs(1);
 /// Who sent a buffer to a socket that all share.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// It has no association, or did not show it.
-    Unknown,
+    /// So many of its datagrams, one at least, are of no association that it has shown.
+    Unknown(usize),
     /// A peer.
     Known,
     /// A peer that has become a busy one, or twice as busy.
     Busy(Candidate),
+}
+
+/// How many of the datagrams of one buffer are a stranger's, and the bytes of all. Those of a peer mostly have
+/// one verification tag, which is looked up once.
+fn look_at<'a>(
+    datagrams: impl Iterator<Item = &'a [u8]>,
+    mut is_known: impl FnMut(&[u8]) -> bool,
+) -> (usize, usize) {
+    let (mut unknown, mut bytes) = (0, 0);
+    let mut before: Option<(Option<&[u8; 8]>, bool)> = None;
+    for datagram in datagrams {
+        // Ports and verification tag.
+        let header = datagram.first_chunk();
+        let known = match before {
+            Some((same, known)) if same == header => known,
+            _ => is_known(datagram),
+        };
+        before = Some((header, known));
+        unknown += usize::from(!known);
+        bytes += datagram.len();
+    }
+    (unknown, bytes)
 }
 
 impl State {
@@ -41,24 +63,23 @@ impl State {
         }
     }
 
-    /// Passes the datagrams of one buffer from a socket that all peers share. `flood`: beside
-    /// many of strangers.
+    /// Passes the datagrams of one buffer from a socket that all peers share; `seen` are the same. `flood`:
+    /// beside many of strangers.
     pub(crate) fn arrive_shared<'a>(
         &mut self,
         now: Instant,
         source: SocketAddr,
         socket: usize,
+        seen: impl Iterator<Item = &'a [u8]>,
         datagrams: impl Iterator<Item = &'a [u8]>,
         flood: bool,
     ) -> Source {
-        let mut datagrams = datagrams.peekable();
-        let first = datagrams.peek().copied().unwrap_or_default();
-        let known = self.core.is_from_known_peer(source, first);
-        let mut bytes = 0;
-        let datagrams = datagrams.inspect(|datagram| bytes += datagram.len());
+        let core = &mut self.core;
+        let (unknown, bytes) = look_at(seen, |datagram| core.is_from_known_peer(source, datagram));
         self.arrive(now, source, socket, datagrams);
-        if !known {
-            return Source::Unknown;
+        // One that is wholly another worker's counts as one.
+        if unknown > 0 || bytes == 0 {
+            return Source::Unknown(unknown.max(1));
         }
         let busy = self.busy.add(now, (socket, source), bytes, flood);
         busy.map_or(Source::Known, Source::Busy)
@@ -254,6 +275,34 @@ impl State {
                     tracing::debug!(source = %from, "a packet from an address that is gone");
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::look_at;
+
+    /// One known tag, first or last, does not pay for the rubbish beside it.
+    #[test]
+    fn each_datagram_of_a_buffer_is_looked_at() {
+        let (known, rubbish): ([u8; 12], [u8; 12]) = ([1; 12], [2; 12]);
+        let cases: [(&[&[u8]], usize, usize); 6] = [
+            (&[&known, &known, &known], 0, 1),
+            (&[&rubbish], 1, 1),
+            (&[&known, &rubbish, &rubbish], 2, 2),
+            (&[&rubbish, &rubbish, &known], 2, 2),
+            (&[&known, &rubbish, &known], 1, 3),
+            (&[&known, &[]], 1, 2),
+        ];
+        for (datagrams, unknown, lookups) in cases {
+            let mut asked = 0;
+            let found = look_at(datagrams.iter().copied(), |datagram| {
+                asked += 1;
+                datagram == known
+            });
+            let bytes = datagrams.iter().map(|datagram| datagram.len()).sum();
+            assert_eq!((found, asked), ((unknown, bytes), lookups), "{datagrams:?}");
         }
     }
 }
