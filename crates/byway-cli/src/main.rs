@@ -32,9 +32,10 @@ mod top;
 mod unseal;
 mod waiting;
 
-use args::{Cli, Command, Recording, Talk};
+use args::{Cli, Command};
 use clap::CommandFactory;
 use failure::{Failure, Kind};
+use net::{Recording, Talk};
 use options::{Asked, Unread};
 use std::process::ExitCode;
 use tokio::runtime::Runtime;

@@ -1,6 +1,7 @@
 //! Real sockets: files and pipes between processes.
 
 mod address;
+mod args;
 mod claims;
 mod descriptors;
 mod doctor;
@@ -40,12 +41,16 @@ mod unbound;
 mod watch;
 mod workers;
 
+pub(crate) use args::{
+    CAT_EXAMPLES, CatArgs, LISTEN_EXAMPLES, ListenArgs, RECV_EXAMPLES, Recording, RecvArgs,
+    SEND_EXAMPLES, SendArgs, Talk,
+};
 pub(crate) use doctor::{DOCTOR_EXAMPLES, DoctorArgs, doctor, measured};
 pub(crate) use ending::Ending;
 pub(crate) use inspect::metrics_address;
 pub(crate) use pipe::{cat, listen};
-pub(crate) use protect::{ClientArgs, GateArgs, KEY_EXAMPLES, KeyArgs, To, Uses, key};
-pub(crate) use record::{FromLibrary, Record, RecordArgs, note};
+pub(crate) use protect::{GateArgs, KEY_EXAMPLES, KeyArgs, Uses, key};
+pub(crate) use record::{FromLibrary, Record, note};
 pub(crate) use recv::recv;
 pub(crate) use send::send;
 pub(crate) use tunnel::{

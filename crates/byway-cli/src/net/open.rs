@@ -3,10 +3,10 @@
 use super::address;
 use super::ending::Ending;
 use super::protect::{Channel, Destination, PLAIN, Purpose, enter};
-use crate::args::HereArgs;
 use crate::below::{EncapsulationArg, WorkersArgs};
 use crate::failure::{Failure, Kind};
 use crate::give_back;
+use crate::net::args::HereArgs;
 use crate::settings::config;
 use crate::terminal::{say, say_json};
 use byway::{

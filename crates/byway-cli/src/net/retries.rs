@@ -1,7 +1,7 @@
 //! Whether and when `byway send` sets a lost association up again.
 
-use crate::args::SendArgs;
 use crate::failure::{Failure, Kind};
+use crate::net::args::SendArgs;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 

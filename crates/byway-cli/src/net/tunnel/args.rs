@@ -1,9 +1,9 @@
 //! The options of `byway forward` and `byway serve`.
 
 use super::allow::Rule;
-use crate::args::{HereArgs, ThereArgs};
 use crate::below::WorkersArgs;
 use crate::help::{KEYS, NETWORK, RARE};
+use crate::net::args::{HereArgs, ThereArgs};
 use crate::net::{GateArgs, Uses};
 use clap::{ArgGroup, Args};
 use std::time::Duration;
