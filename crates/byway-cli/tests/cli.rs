@@ -7,7 +7,7 @@ use peers::{
     HASTY, Server, byway, contents, endless, folder, run, signal, text, wait_for, wait_for_more,
 };
 use std::io::{Read, Write};
-use std::process::Stdio;
+use std::process::{Child, ChildStdin, Stdio};
 
 /// A scenario that takes no time to run.
 const SMALL: &str = r#"
@@ -499,9 +499,9 @@ fn a_pipe_carries_bytes_to_the_end() {
     assert_eq!((code, out == contents(300_000)), (Some(0), true));
 }
 
-/// What a `cat` with these arguments says when its `listen` is killed after the first bytes
-/// have arrived, and `more` is to be sent. Its input stays open.
-fn words_of_a_cat_whose_listen_vanishes(args: &[&str], more: &[u8]) -> String {
+/// A `listen` and a `cat` with these arguments, whose first bytes have arrived: the association is established. The
+/// input of `cat` stays open.
+fn cat_to_listen(args: &[&str]) -> (Server, Child, ChildStdin) {
     let mut server = Server::start(&["listen"]);
     let mut cat = byway()
         .args(["cat", "--to", &server.addresses])
@@ -512,10 +512,15 @@ fn words_of_a_cat_whose_listen_vanishes(args: &[&str], more: &[u8]) -> String {
         .unwrap();
     let mut input = cat.stdin.take().unwrap();
     input.write_all(b"first").unwrap();
-    // It has arrived, so the association is established.
     let mut first = [0; 5];
     let out = server.child.stdout.as_mut().unwrap();
     out.read_exact(&mut first).unwrap();
+    (server, cat, input)
+}
+
+/// What such a `cat` says when its `listen` is killed, and `more` is to be sent.
+fn words_of_a_cat_whose_listen_vanishes(args: &[&str], more: &[u8]) -> String {
+    let (mut server, cat, mut input) = cat_to_listen(args);
     server.child.kill().unwrap();
     server.child.wait().unwrap();
     input.write_all(more).unwrap();
@@ -546,19 +551,14 @@ fn a_cat_gives_up_a_listen_that_has_vanished() {
 /// The other side is stopped, so nothing says that it is gone. What is said in the outage is what ends it.
 #[test]
 fn a_cat_names_the_option_that_ends_an_outage() {
-    let mut server = Server::start(&["listen"]);
-    let mut cat = byway()
-        .args(["cat", "--to", &server.addresses, "--give-up", "3s"])
-        .args(["--set", "rto.min=20ms", "--set", "rto.initial=50ms"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = cat.stdin.take().unwrap();
-    input.write_all(b"first").unwrap();
-    let mut first = [0; 5];
-    let out = server.child.stdout.as_mut().unwrap();
-    out.read_exact(&mut first).unwrap();
+    let (mut server, cat, mut input) = cat_to_listen(&[
+        "--give-up",
+        "3s",
+        "--set",
+        "rto.min=20ms",
+        "--set",
+        "rto.initial=50ms",
+    ]);
     signal(&server.child, "STOP");
     input.write_all(b"second").unwrap();
     let out = cat.wait_with_output().unwrap();

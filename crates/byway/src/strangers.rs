@@ -13,9 +13,9 @@ use std::time::Duration;
 /// A token for a datagram comes in each of these times: 32,000 a second.
 const PACE: Duration = Duration::from_nanos(31_250);
 /// Most tokens that wait.
-const AT_ONCE: u32 = 256;
+const AT_ONCE: i64 = 256;
 /// So many are waited for: a call reads that many buffers.
-const TOGETHER: u32 = 32;
+const TOGETHER: i64 = 32;
 /// For this time after the last token was used up, the socket counts as flooded.
 const FLOODED: Duration = Duration::from_secs(1);
 
@@ -33,7 +33,7 @@ pub(crate) struct Strangers {
 impl Strangers {
     pub(crate) fn new() -> Strangers {
         Strangers {
-            tokens: i64::from(AT_ONCE),
+            tokens: AT_ONCE,
             filled: Instant::ZERO,
             flooded: Instant::ZERO,
         }
@@ -43,16 +43,16 @@ impl Strangers {
     pub(crate) fn may_be_read(&mut self, now: Instant) -> Result<(), Instant> {
         let new = now.since(self.filled).as_nanos() / PACE.as_nanos();
         match u32::try_from(new) {
-            Ok(new) if i64::from(new) <= i64::from(AT_ONCE) - self.tokens => {
+            Ok(new) if i64::from(new) <= AT_ONCE - self.tokens => {
                 self.tokens += i64::from(new);
                 self.filled += PACE * new;
             }
             _ => {
-                self.tokens = i64::from(AT_ONCE);
+                self.tokens = AT_ONCE;
                 self.filled = now;
             }
         }
-        match u32::try_from(i64::from(TOGETHER) - self.tokens) {
+        match u32::try_from(TOGETHER - self.tokens) {
             Err(_) | Ok(0) => Ok(()),
             Ok(missing) => {
                 self.flooded = now + FLOODED;

@@ -1,5 +1,6 @@
 //! The two hosts: network namespaces with a TUN device for each path.
 
+use super::shells::HostArg;
 use crate::failure::{Failure, Kind};
 use crate::namespace::Namespace;
 use byway_lab::emulation::End;
@@ -30,8 +31,8 @@ impl Hosts {
     /// Makes NAME-sender and NAME-receiver, and in each the devices path1, path2, and so on.
     pub(super) fn make(name: &str, paths: usize) -> Result<(Hosts, Vec<Device>), Failure> {
         let hosts = Hosts {
-            sender: Namespace::make(format!("{name}-sender"))?,
-            receiver: Namespace::make(format!("{name}-receiver"))?,
+            sender: Namespace::make(HostArg::Sender.namespace(name))?,
+            receiver: Namespace::make(HostArg::Receiver.namespace(name))?,
         };
         let mut devices = Vec::new();
         for path in 0..paths {

@@ -20,7 +20,7 @@ pub(crate) enum HostArg {
 
 impl HostArg {
     /// The name of its namespace.
-    fn namespace(self, name: &str) -> String {
+    pub(super) fn namespace(self, name: &str) -> String {
         match self {
             HostArg::Sender => format!("{name}-sender"),
             HostArg::Receiver => format!("{name}-receiver"),

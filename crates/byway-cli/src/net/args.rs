@@ -117,6 +117,14 @@ pub(crate) struct ThereArgs {
     pub(crate) connect_timeout: Duration,
 }
 
+/// Where a side that is called listens.
+#[derive(Copy, Clone, Debug, Args)]
+pub(crate) struct PortArgs {
+    /// SCTP port
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..), help_heading = NETWORK)]
+    pub(crate) port: u16,
+}
+
 /// A time in which an answer can come.
 pub(crate) fn time_to_wait(text: &str) -> Result<Duration, String> {
     match byway_lab::units::parse_duration(text)? {
@@ -171,9 +179,8 @@ pub(crate) struct RecvArgs {
     pub(crate) uses: Uses,
     #[command(flatten, next_help_heading = KEYS)]
     pub(crate) gate: GateArgs,
-    /// SCTP port
-    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..), help_heading = NETWORK)]
-    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) sctp: PortArgs,
     #[command(flatten)]
     pub(crate) here: HereArgs,
     #[command(flatten, next_help_heading = RARE)]
@@ -266,9 +273,8 @@ Examples:
 pub(crate) struct ListenArgs {
     #[command(flatten, next_help_heading = KEYS)]
     pub(crate) gate: GateArgs,
-    /// SCTP port
-    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..), help_heading = NETWORK)]
-    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) sctp: PortArgs,
     #[command(flatten)]
     pub(crate) here: HereArgs,
     /// Give an association up when its first byte does not come within this time; from then on,

@@ -18,7 +18,7 @@ use super::patience::Patience;
 use super::progress::Progress;
 use super::protect::{Channel, Gate, Output, PLAIN, Place, admit};
 use super::protocol::Note;
-use super::slots::Slots;
+use super::slots::{Slot, Slots};
 use super::stall::StallMeter;
 use super::standstill::Limit;
 use super::traffic::Traffic;
@@ -75,7 +75,7 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
     descriptors::raise_limit();
     inspect::begin("recv", &args.here, &ending)?;
-    let endpoint = serve(&args.here, (args.port, args.workers), &ending)?;
+    let endpoint = serve(&args.here, (args.sctp.port, args.workers), &ending)?;
     let files = Arc::new(Files::new(&args, &endpoint)?);
     let args = Arc::new(args);
     let mut ages = tokio::time::interval(AGES);
@@ -374,6 +374,16 @@ impl<'a> Job<'a> {
         // A message without a byte is no step.
         if steps > 0 {
             self.advance();
+        }
+    }
+
+    /// Bytes of a file, or of a hole in it, have come, and are written.
+    fn came(&self, bytes: u64, slot: &Slot<'_>) {
+        self.made(bytes);
+        self.here.set(self.here.get() + bytes);
+        slot.came(usize::try_from(bytes).unwrap_or(usize::MAX));
+        if bytes > 0 {
+            self.under_way.set(true);
         }
     }
 

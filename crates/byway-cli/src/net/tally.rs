@@ -12,7 +12,7 @@ pub(super) struct Connections {
     pub(super) opened: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Counts {
     open: AtomicU64,
     opened: AtomicU64,
@@ -74,7 +74,7 @@ impl Tallies {
 
     /// Counts the connections of an association.
     pub(super) fn begin(&'static self, id: AssocId) -> Tally {
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(Counts::new());
         // A new endpoint counts its associations from the beginning: what is there is of one that has ended.
         self.each().insert(id, counts.clone());
         Tally {

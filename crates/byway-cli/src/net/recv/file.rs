@@ -181,12 +181,7 @@ impl<'a> Job<'a> {
             match exchange.expect("END").await? {
                 Note::Data(bytes) => {
                     store.write(&bytes).map_err(refuse)?;
-                    self.made(bytes.len() as u64);
-                    self.here.set(store.written());
-                    slot.came(bytes.len());
-                    if !bytes.is_empty() {
-                        self.under_way.set(true);
-                    }
+                    self.came(bytes.len() as u64, slot);
                 }
                 Note::End { hash } => return Ok(hash),
                 other => return Err(exchange.strange(other.name())),

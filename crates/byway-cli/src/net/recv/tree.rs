@@ -385,10 +385,7 @@ impl<'a> Job<'a> {
             if let Err(reason) = written {
                 return Ok(Err(Came::RefusedMidway(reason)));
             }
-            self.made(bytes);
-            self.here.set(self.here.get() + bytes);
-            slot.came(usize::try_from(bytes).unwrap_or(usize::MAX));
-            self.under_way.set(true);
+            self.came(bytes, slot);
         }
     }
 

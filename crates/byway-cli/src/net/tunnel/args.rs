@@ -2,8 +2,8 @@
 
 use super::allow::Rule;
 use crate::below::WorkersArgs;
-use crate::help::{KEYS, NETWORK, RARE};
-use crate::net::args::{HereArgs, ThereArgs};
+use crate::help::{KEYS, RARE};
+use crate::net::args::{HereArgs, PortArgs, ThereArgs};
 use crate::net::{GateArgs, Uses};
 use clap::{ArgGroup, Args};
 use std::time::Duration;
@@ -82,9 +82,8 @@ pub(crate) struct ServeArgs {
     pub(crate) uses: Uses,
     #[command(flatten, next_help_heading = KEYS)]
     pub(crate) gate: GateArgs,
-    /// SCTP port
-    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..), help_heading = NETWORK)]
-    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) sctp: PortArgs,
     #[command(flatten)]
     pub(crate) here: HereArgs,
     #[command(flatten, next_help_heading = RARE)]
