@@ -54,7 +54,12 @@ impl Association {
         }
         let w = self.paths.get(path).window();
         // A chunk of another path may be larger than a packet of this one.
-        self.send.queue.is_empty() || w.flight == 0 || w.flight + bytes <= w.pmdcs
+        if self.send.queue.is_empty() || w.flight == 0 || w.flight + bytes <= w.pmdcs {
+            return true;
+        }
+        // A path whose packets became larger keeps its cwnd, and one of them may fill that: what was in flight before
+        // it has been asked for.
+        w.flight < w.pmdcs && w.flight + bytes >= w.cwnd
     }
 
     /// Something was sent to a path, so an acknowledgement is due. Further data never

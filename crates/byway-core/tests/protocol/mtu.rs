@@ -64,6 +64,20 @@ fn every_network_is_found_and_passes_data_from_the_start() {
     }
 }
 
+/// The first cwnd is that of packets of 1200 bytes. One of 9000 fills it, beside a small message.
+#[test]
+fn a_packet_that_alone_fills_cwnd_waits_for_no_second_one() {
+    let mut p = over(9000, 9000);
+    assert_eq!(p.path(A, 0).pmtu, 9000);
+    assert!(p.path(A, 0).cwnd < 8900);
+    p.send_many(A, 16, 1);
+    p.send_many(A, 50_000, 1);
+    // A -> DATA 16, DATA 9000 (I) -> Z
+    // A <- SACK <- Z, and five round trips in slow start. A delayed SACK takes 200 ms alone.
+    p.run(150);
+    assert_eq!(p.take_got(Z).len(), 2);
+}
+
 #[test]
 fn a_black_hole_in_mid_transfer_is_noticed_and_left() {
     for mtu in [1000, 1280, 1400] {
