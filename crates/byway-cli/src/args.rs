@@ -194,6 +194,9 @@ pub(crate) enum Command {
     Settings {
         #[command(flatten)]
         settings: SettingArgs,
+        /// Print them as JSON: key, value, choices, and whether what they belong to is on
+        #[arg(long)]
+        json: bool,
     },
     /// Run the claims and figures of the five papers again
     ///
@@ -422,6 +425,8 @@ pub(crate) enum MachineFormat {
     Mermaid,
     /// Graphviz
     Dot,
+    /// States and arcs as JSON
+    Json,
 }
 
 #[derive(Debug, Args)]
@@ -527,6 +532,10 @@ pub(crate) struct EmulateArgs {
     /// Print no addresses and no table of packets
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Print the table of packets as JSON: the last line, after what the commands print. Addresses, and what
+    /// else is said on standard error, are lines of JSON, too
+    #[arg(long, conflicts_with = "join")]
+    pub(crate) json: bool,
     /// Command of the sender, with which the emulation ends. Without one a shell, and in a terminal with
     /// tmux a shell at each side; with --relay none
     #[arg(last = true, value_name = "COMMAND")]

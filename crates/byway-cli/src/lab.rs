@@ -6,7 +6,7 @@ use crate::settings::simulated;
 use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json, say, terminal};
 use byway_lab::result::Comparison;
 use byway_lab::run::{RunOptions, capture_name};
-use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines};
+use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines, setting_list};
 use byway_lab::{address, picture, report, table};
 use indicatif::ProgressDrawTarget;
 use std::path::Path;
@@ -89,8 +89,15 @@ fn warn_of(scenario: &Scenario) {
     }
 }
 
-pub(crate) fn settings(args: &SettingArgs) -> Result<(), Failure> {
-    print(&setting_lines(&simulated(args)?))
+pub(crate) fn settings(args: &SettingArgs, json: bool) -> Result<(), Failure> {
+    let config = simulated(args)?;
+    if json {
+        return print_json(&serde_json::json!({
+            "schema": "byway.settings/1",
+            "settings": setting_list(&config),
+        }));
+    }
+    print(&setting_lines(&config))
 }
 
 /// A scenario's file or address, or the built-in one.

@@ -92,7 +92,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         }
         Command::Scenario => terminal::print(byway_lab::scenario::BUILT_IN),
         Command::Check { file, json } => lab::check(&file, json),
-        Command::Settings { settings } => lab::settings(&settings),
+        Command::Settings { settings, json } => lab::settings(&settings, json),
         Command::Machine(args) => papers::machine(&args),
         Command::FailoverTime(args) => papers::failover_time(&args),
         Command::Reproduce(args) if args.real => real::real(&args),

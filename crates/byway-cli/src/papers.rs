@@ -12,6 +12,13 @@ pub(crate) fn machine(args: &MachineArgs) -> Result<(), Failure> {
         return print(&machine::page());
     }
     let Some(name) = &args.name else {
+        if matches!(args.format, MachineFormat::Json) {
+            let each = machine::names().into_iter();
+            let each = each.map(|(name, what)| serde_json::json!({"name": name, "what": what}));
+            return print_json(&serde_json::json!({
+                "schema": "byway.machines/1", "machines": each.collect::<Vec<_>>(),
+            }));
+        }
         let lines = machine::names()
             .into_iter()
             .map(|(name, what)| format!("{name:12}  {what}\n"));
@@ -21,6 +28,7 @@ pub(crate) fn machine(args: &MachineArgs) -> Result<(), Failure> {
         MachineFormat::Text => Format::Text,
         MachineFormat::Mermaid => Format::Mermaid,
         MachineFormat::Dot => Format::Dot,
+        MachineFormat::Json => Format::Json,
     };
     let config = simulated(&args.settings)?;
     print(&machine::render(name, &config, format).map_err(Failure::wrong)?)

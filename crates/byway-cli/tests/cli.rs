@@ -162,6 +162,35 @@ loss = \"1 %\"",
 }
 
 #[test]
+fn machines_and_keys_are_json_for_programs() {
+    let json = |args: &[&str]| {
+        let out = run(args);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        assert_eq!(text(&out.stderr), "");
+        serde_json::from_slice::<serde_json::Value>(&out.stdout).unwrap()
+    };
+    let all = json(&["machine", "--format", "json"]);
+    let name = all["machines"][0]["name"].as_str().unwrap();
+    let machine = json(&["machine", name, "--format", "json"]);
+    assert_eq!(machine["schema"], "byway.machine/1");
+    let states = machine["states"].as_array().unwrap();
+    let known = |arc: &serde_json::Value| states.iter().any(|s| s["name"] == arc["from"]);
+    let arcs = machine["arcs"].as_array().unwrap();
+    assert!(!arcs.is_empty() && arcs.iter().all(known), "{machine}");
+
+    let folder = folder("key-json");
+    let file = folder.join("key");
+    let file = file.to_str().unwrap();
+    let made = json(&["key", "new", "--key", file, "--json"]);
+    let shown = json(&["key", "show", "--key", file, "--json"]);
+    assert_eq!(made, shown);
+    assert_eq!(made["schema"], "byway.key/1");
+    let line = run(&["key", "show", "--key", file]);
+    assert_eq!(text(&line.stdout).trim_end(), made["public_key"]);
+    assert!(text(&line.stderr).contains(made["fingerprint"].as_str().unwrap()));
+}
+
+#[test]
 fn failover_times_are_explained_and_written_as_json() {
     let out = run(&[
         "failover-time",
@@ -371,6 +400,31 @@ fn settings_are_listed_as_they_are_written() {
         "# failover.probe_timeout.margin = \"5 ms\"  # when on",
     ] {
         assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
+    }
+    let out = run(&["settings", "--preset", "rfc2960", "--json"]);
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(value["schema"], "byway.settings/1");
+    let list = value["settings"].as_array().unwrap();
+    let of = |key: &str| list.iter().find(|s| s["key"] == key).unwrap();
+    assert_eq!(of("rto.initial")["value"], "3 s");
+    let rtx = of("concurrent.rtx");
+    assert_eq!(
+        (&rtx["on"], &rtx["choices"][4]),
+        (&false.into(), &"LossRate".into())
+    );
+    assert_eq!(of("concurrent")["value"], "off");
+    // A value of the list can be set as it is.
+    for setting in list
+        .iter()
+        .filter(|s| s["on"] == true && s["value"].is_string())
+    {
+        let set = format!(
+            "{}={}",
+            setting["key"].as_str().unwrap(),
+            setting["value"].as_str().unwrap()
+        );
+        let out = run(&["settings", "--preset", "rfc2960", "--set", &set]);
+        assert!(out.status.success(), "{set}: {}", text(&out.stderr));
     }
     let wrong = run(&["settings", "--set", "rto.mim=1s"]);
     assert_eq!(wrong.status.code(), Some(2));

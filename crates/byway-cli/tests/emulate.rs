@@ -315,6 +315,14 @@ fn a_command_runs_beside_the_relay_and_ends_it() {
         out.starts_with("done\n") && out.contains("delivered"),
         "{out}"
     );
+    let out = run(&[
+        "emulate", file, "--relay", &relay, "--json", "--for", "10 ms",
+    ]);
+    let [told, counted] =
+        [&out.stderr, &out.stdout].map(|s| serde_json::from_slice::<serde_json::Value>(s).unwrap());
+    assert_eq!(told["paths"][0]["arrives_at"], target.to_string());
+    assert_eq!(counted["schema"], "byway.emulate/1");
+    assert_eq!(counted["paths"][0]["to_receiver"]["packets"], 0);
     let (status, _, err) = emulate("exit 7");
     assert_eq!(status, Some(1));
     assert!(err.contains("the command ended with"), "{err}");

@@ -15,7 +15,7 @@ mod trace;
 mod value;
 mod write;
 
-pub use listing::setting_lines;
+pub use listing::{ListedSetting, setting_lines, setting_list};
 pub use model::{
     Access, Change, CrossShape, CrossSpec, Direction, EventSpec, GREATEST_SEED, LinkSpec, LossSpec,
     PathSpec, PolicerSpec, Policy, Scenario, Traffic,

@@ -22,9 +22,10 @@ use crate::failure::{Failure, Kind};
 use crate::lab::scenario;
 use crate::namespace::check;
 use crate::signals;
-use crate::terminal::{print, say_part};
+use crate::terminal::{print, say, say_json, say_part, speak_json};
 use byway_lab::emulation::{Emulation, End};
-use byway_lab::scenario::Scenario;
+use byway_lab::scenario::{PathSpec, Scenario};
+use byway_sim::net::LinkCounters;
 use cuts::Keys;
 use hosts::Hosts;
 use shells::{Panes, shell};
@@ -43,6 +44,9 @@ const TICK: Duration = Duration::from_millis(20);
 pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
     if let Some(host) = args.join {
         return shells::join(&args.name, host, &args.command);
+    }
+    if args.json {
+        speak_json();
     }
     let mut scenario = scenario(args.scenario.as_deref())?;
     if let Some(seed) = args.seed {
@@ -98,7 +102,12 @@ fn in_namespaces(
     };
     let told = told(scenario, &hosts, args, panes.is_some());
     // tmux has the screen for itself, and shows it in a pane.
-    if !args.quiet && panes.is_none() {
+    if args.json {
+        say_json(&told_json(&scenario.paths, |i| {
+            let [sender, receiver] = [End::Sender, End::Receiver].map(|end| end.address(i));
+            serde_json::json!({"sender": sender, "receiver": receiver})
+        }));
+    } else if !args.quiet && panes.is_none() {
         say_part(&told);
         say_part(&keys.as_ref().map_or(String::new(), Keys::help));
     }
@@ -114,9 +123,7 @@ fn in_namespaces(
     let ended = programs(at, at_sender, args, keys, &|| links.look(&cancel));
     drop(panes);
     let emulation = links.end()?;
-    if !args.quiet {
-        print(&counted(scenario, &emulation, scenario.paths.len()))?;
-    }
+    tell_counts(args, scenario, &emulation, scenario.paths.len())?;
     status(ended?)
 }
 
@@ -130,7 +137,14 @@ fn relayed(
     let relays = Relays::open(&args.relay, scenario)?.mtu(args.mtu);
     let cancel = watched()?;
     let keys = keys(args, scenario, cuts)?;
-    if !args.quiet {
+    if args.json {
+        let listens = relays.listens();
+        let relayed = &scenario.paths[..args.relay.len()];
+        say_json(&told_json(
+            relayed,
+            |i| serde_json::json!({"send_to": listens[i], "arrives_at": args.relay[i].target}),
+        ));
+    } else if !args.quiet {
         say_part(&told_of_relays(scenario, &relays, args));
         say_part(&keys.as_ref().map_or(String::new(), Keys::help));
     }
@@ -148,9 +162,12 @@ fn relayed(
         }
     };
     let (emulation, relays) = links.end()?;
-    if !args.quiet {
-        print(&counted(scenario, &emulation, args.relay.len()))?;
-        say_part(&relays.oddities(scenario));
+    tell_counts(args, scenario, &emulation, args.relay.len())?;
+    let oddities = relays.oddities(scenario);
+    match args.json {
+        true => oddities.lines().for_each(say),
+        false if args.quiet => {}
+        false => say_part(&oddities),
     }
     ended?.map_or(Ok(()), status)
 }
@@ -347,6 +364,16 @@ fn told(scenario: &Scenario, hosts: &Hosts, args: &EmulateArgs, both: bool) -> S
     out
 }
 
+/// The same for programs: the object of each path, and its name.
+fn told_json(paths: &[PathSpec], about: impl Fn(usize) -> serde_json::Value) -> serde_json::Value {
+    let each = paths.iter().enumerate().map(|(i, path)| {
+        let mut about = about(i);
+        about["name"] = path.name.as_str().into();
+        about
+    });
+    serde_json::json!({"schema": "byway.emulating/1", "paths": each.collect::<Vec<_>>()})
+}
+
 /// Where to send to.
 fn told_of_relays(scenario: &Scenario, relays: &Relays, args: &EmulateArgs) -> String {
     let mut out = format!("{:<20} {:<21} {}\n", "path", "send to", "arrives at");
@@ -363,6 +390,51 @@ fn told_of_relays(scenario: &Scenario, relays: &Relays, args: &EmulateArgs) -> S
         ));
     }
     out
+}
+
+/// Prints what became of the packets of the first `paths` paths.
+fn tell_counts(
+    args: &EmulateArgs,
+    scenario: &Scenario,
+    emulation: &Emulation,
+    paths: usize,
+) -> Result<(), Failure> {
+    if args.json {
+        return print(&format!("{}\n", counted_json(scenario, emulation, paths)));
+    }
+    match args.quiet {
+        true => Ok(()),
+        false => print(&counted(scenario, emulation, paths)),
+    }
+}
+
+fn counted_json(scenario: &Scenario, emulation: &Emulation, paths: usize) -> serde_json::Value {
+    let names = scenario.paths.iter().take(paths).enumerate();
+    let paths = names.map(|(i, path)| {
+        let [to_receiver, to_sender] = emulation.counters(i);
+        serde_json::json!({
+            "name": path.name, "to_receiver": counters(to_receiver), "to_sender": counters(to_sender),
+        })
+    });
+    serde_json::json!({
+        "schema": "byway.emulate/1", "seed": scenario.seed, "paths": paths.collect::<Vec<_>>(),
+    })
+}
+
+fn counters(c: LinkCounters) -> serde_json::Value {
+    serde_json::json!({
+        "packets": c.offered_packets,
+        "delivered": c.delivered_packets,
+        "lost": c.dropped_loss,
+        "queue": c.dropped_queue,
+        "policed": c.dropped_policed,
+        "down": down(c),
+    })
+}
+
+/// Packets that an outage dropped.
+fn down(c: LinkCounters) -> u64 {
+    c.dropped_down + c.dropped_in_flight + c.dropped_never_sent
 }
 
 /// What became of the packets of the first `paths` paths.
@@ -384,7 +456,7 @@ fn counted(scenario: &Scenario, emulation: &Emulation, paths: usize) -> String {
                 c.dropped_loss,
                 c.dropped_queue,
                 c.dropped_policed,
-                c.dropped_down + c.dropped_in_flight + c.dropped_never_sent
+                down(c)
             ));
         }
     }

@@ -40,6 +40,46 @@ pub fn setting_lines<S: HasText>(config: &S) -> String {
     out
 }
 
+/// A setting, for programs.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct ListedSetting {
+    /// Its name, as `--set` takes it.
+    pub key: String,
+    /// Its value, as `--set` and a scenario take it.
+    pub value: Value,
+    /// Whether what it belongs to is on. If not, `value` is the one that it has when that is switched on.
+    pub on: bool,
+    /// What there is to choose from; empty if it is no choice.
+    pub choices: Vec<String>,
+}
+
+/// The same as [`setting_lines`], for programs.
+#[must_use]
+pub fn setting_list<S: HasText>(config: &S) -> Vec<ListedSetting> {
+    let template = json(&S::template());
+    let mut list = vec![ListedSetting {
+        key: SCHEME.to_owned(),
+        value: scheme_name(config).into(),
+        on: true,
+        choices: Scheme::PAPER.iter().map(ToString::to_string).collect(),
+    }];
+    each(config, &template, &mut |setting| {
+        list.push(ListedSetting {
+            key: setting.place.join("."),
+            value: match setting.value {
+                Value::Null => "off".into(),
+                value => value.clone(),
+            },
+            on: setting.is_on,
+            choices: match setting.kind {
+                Value::Object(_) => vec!["off".to_owned(), "on".to_owned()],
+                kind => choices::<S>(&template, setting.place, kind),
+            },
+        });
+    });
+    list
+}
+
 /// What `config` sets, without any remark: what is off has no settings.
 pub(super) fn bare_lines<S: HasText>(config: &S) -> String {
     let mut out = format!("{SCHEME} = {}\n", scheme(config));
@@ -56,9 +96,13 @@ pub(super) fn bare_lines<S: HasText>(config: &S) -> String {
 const SCHEME: &str = "retransmission.scheme";
 
 fn scheme(config: &impl HasText) -> String {
+    format!("\"{}\"", scheme_name(config))
+}
+
+fn scheme_name(config: &impl HasText) -> String {
     let scheme = Scheme::of(config.core());
     let forced = scheme.senseless().map_or("", |_| "+forced");
-    format!("\"{scheme}{forced}\"")
+    format!("{scheme}{forced}")
 }
 
 /// A setting at its place.

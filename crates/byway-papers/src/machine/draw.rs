@@ -16,6 +16,8 @@ pub enum Format {
     Mermaid,
     /// Graphviz.
     Dot,
+    /// JSON: `title`, `states` (`name`, `meaning`; it begins in the first) and `arcs` (`from`, `when`, `to`).
+    Json,
 }
 
 /// A machine in words: states, and arcs between them.
@@ -39,6 +41,7 @@ impl Drawing {
             Format::Text => self.text(&mut out),
             Format::Mermaid => self.mermaid(&mut out),
             Format::Dot => self.dot(&mut out),
+            Format::Json => self.json(&mut out),
         };
         out
     }
@@ -58,6 +61,21 @@ impl Drawing {
             writeln!(out, "{from:name$}  {what:event$}  {to}")?;
         }
         Ok(())
+    }
+
+    fn json(&self, out: &mut String) -> core::fmt::Result {
+        let states = self.states.iter();
+        let states: Vec<_> = states
+            .map(|(name, meaning)| serde_json::json!({"name": name, "meaning": meaning}))
+            .collect();
+        let arcs = self.arcs.iter();
+        let arcs: Vec<_> = arcs
+            .map(|(from, when, to)| serde_json::json!({"from": from, "when": when, "to": to}))
+            .collect();
+        let all = serde_json::json!({
+            "schema": "byway.machine/1", "title": self.title, "states": states, "arcs": arcs,
+        });
+        writeln!(out, "{all:#}")
     }
 
     /// Arcs between the same two states as one, with several lines.

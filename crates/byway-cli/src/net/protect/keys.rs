@@ -1,7 +1,7 @@
 //! Keys in files, and `byway key`.
 
 use crate::failure::{Failure, Kind};
-use crate::terminal::{print, say};
+use crate::terminal::{print, print_json, say};
 use byway_tls::{AuthorizedKeys, SecretKey};
 use clap::{Args, Subcommand};
 use std::fs::OpenOptions;
@@ -29,6 +29,9 @@ Examples:
 pub(crate) struct KeyArgs {
     #[command(subcommand)]
     command: KeyCommand,
+    /// Print the file, the fingerprint and the public half as JSON
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -58,12 +61,20 @@ pub(crate) fn key(args: &KeyArgs) -> Result<(), Failure> {
         KeyCommand::New { .. } => make(&file)?,
         KeyCommand::Show { .. } => read(&file)?,
     };
-    say(format_args!(
-        "{}: {}",
-        file.display(),
-        key.public_key().fingerprint()
-    ));
-    print(&format!("{}\n", key.public_key().to_line(&name())))
+    let (line, fingerprint) = (
+        key.public_key().to_line(&name()),
+        key.public_key().fingerprint().to_string(),
+    );
+    if args.json {
+        return print_json(&serde_json::json!({
+            "schema": "byway.key/1",
+            "file": file.display().to_string(),
+            "fingerprint": fingerprint,
+            "public_key": line,
+        }));
+    }
+    say(format_args!("{}: {fingerprint}", file.display()));
+    print(&format!("{line}\n"))
 }
 
 /// Who this is, behind the key: USER@HOST.
