@@ -69,7 +69,8 @@ impl Counts {
 
 /// Seals what one side sends.
 pub struct Sealer {
-    key: Box<dyn PacketKey>,
+    /// None while it [rests](Sealer::rest).
+    key: Option<Box<dyn PacketKey>>,
     /// What the next keys come from: one copy with the [`Opener`], until one of them has used it.
     next: Arc<Secrets>,
     generation: u8,
@@ -88,7 +89,7 @@ impl Sealer {
         // Half of what the cipher allows (RFC 9001 section 6.6): 2^22 messages with AES-GCM.
         let limit = key.confidentiality_limit() / 2;
         Sealer {
-            key,
+            key: Some(key),
             next,
             generation: 0,
             with_key: 0,
@@ -134,6 +135,12 @@ impl Sealer {
         self.with_key = self.limit;
     }
 
+    /// Gives up the key, some 600 bytes, until a message is sealed again; that one has the next keys. For a side
+    /// that may have nothing to say for long: thousands of associations wait in a receiver.
+    pub fn rest(&mut self) {
+        self.key = None;
+    }
+
     /// The message that was sealed last on this stream has been sent.
     pub fn sent(&mut self, stream: u16) {
         self.sent.add(stream);
@@ -144,19 +151,22 @@ impl Sealer {
         if self.ended {
             return Err(SealError::AfterEnd);
         }
-        if self.with_key >= self.limit {
-            self.key = Arc::make_mut(&mut self.next).next_packet_keys().local;
-            self.generation = self.generation.wrapping_add(1);
-            self.with_key = 0;
-        }
+        let key = match &self.key {
+            Some(key) if self.with_key < self.limit => key,
+            _ => {
+                let next = Arc::make_mut(&mut self.next).next_packet_keys().local;
+                self.generation = self.generation.wrapping_add(1);
+                self.with_key = 0;
+                self.key.insert(next)
+            }
+        };
         self.with_key += 1;
         let number = self.sent.of(stream);
         let mut out = BytesMut::with_capacity(payload.len() + OVERHEAD);
         out.put_slice(&[kind, self.generation]);
         out.put_slice(payload);
         let (header, body) = out.split_at_mut(HEADER);
-        let tag = self
-            .key
+        let tag = key
             .encrypt_in_place_for_path(stream.into(), number, header, body)
             .map_err(|_| SealError::TooLong(payload.len()))?;
         out.put_slice(tag.as_ref());

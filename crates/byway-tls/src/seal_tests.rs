@@ -73,6 +73,21 @@ fn keys_change_before_their_limit_and_streams_may_lag() {
 }
 
 #[test]
+fn after_a_rest_the_next_keys_seal_and_streams_may_lag() {
+    let (mut client, mut server) = sessions();
+    let before = sent(&mut client, 0, b"welcome");
+    for generation in 1..=3 {
+        client.sealer.rest();
+        let message = sent(&mut client, 1, b"file");
+        assert_eq!(message[1], generation);
+        assert_eq!(server.opener.open(1, &message), data(b"file"));
+        if generation == 1 {
+            assert_eq!(server.opener.open(0, &before), data(b"welcome"));
+        }
+    }
+}
+
+#[test]
 fn a_forged_change_of_keys_changes_nothing() {
     let (mut client, mut server) = sessions();
     let message = sent(&mut client, 1, b"x");

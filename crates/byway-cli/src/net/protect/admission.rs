@@ -182,6 +182,8 @@ async fn answer<'a>(
                 Request::Key => None,
             });
             channel.send_admission(&welcome.encode()).await?;
+            // Whoever was let in speaks first, if at all.
+            channel.rest();
             Ok((channel, place))
         }
         Err((why, words)) => {

@@ -140,6 +140,13 @@ impl Channel {
         .await
     }
 
+    /// Keeps no key for sending until something is sent again.
+    pub(super) fn rest(&self) {
+        if let Some(seals) = &self.seals {
+            lock(&seals.sealer).rest();
+        }
+    }
+
     /// Says that nothing more comes: the other side knows then that nothing was cut off.
     pub(in crate::net) async fn end(&self) -> Result<(), Failure> {
         let Some(seals) = &self.seals else {
