@@ -9,7 +9,8 @@ use peers::{Server, byway, folder, text, wait_until};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 use tunnel::{Forward, all_comes_back, echo, echo_at_the_end, end, is_reset, serve, tcp_server};
@@ -49,6 +50,80 @@ fn a_connection_that_stands_still_does_not_stop_another() {
         assert_eq!(came, sent);
     }
     end(serve);
+}
+
+/// Bytes that came to [`count`].
+static COUNTED: AtomicUsize = AtomicUsize::new(0);
+
+/// Takes everything, and counts it.
+fn count(mut tcp: TcpStream) {
+    let mut room = vec![0; 1 << 16];
+    while let Ok(n @ 1..) = tcp.read(&mut room) {
+        COUNTED.fetch_add(n, Relaxed);
+    }
+}
+
+/// A link of 4 Mbit/s and 10 ms, with a queue of 15 kB, before this target.
+fn slow_link(name: &str, target: &str) -> (Child, String) {
+    let file = folder(name).join("link.toml");
+    let text = "name = \"slow\"\ndescription = \"A slow link.\"\nlimit = \"10 min\"\n\
+        [traffic]\nkind = \"bulk\"\nsize = \"1 MB\"\n[[policy]]\nname = \"any\"\n\
+        [[path]]\nrate = \"4 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"10 packets\"\n";
+    std::fs::write(&file, text).unwrap();
+    let mut child = byway()
+        .args(["emulate", "--json", "--relay", &format!("0={target}")])
+        .arg(&file)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    said.read_line(&mut line).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let listens = told["paths"][0]["send_to"].as_str().unwrap().to_owned();
+    (child, listens)
+}
+
+/// So many bytes of a download arrive while one byte of another connection goes there and back.
+fn bytes_between(name: &str, settings: &[&str]) -> usize {
+    let (bulk, lively) = (tcp_server(count), tcp_server(echo));
+    let args = ["serve", "--allow", &bulk, "--allow", &lively];
+    let serve = Server::start_at(&args, "127.0.0.1:0");
+    let (mut link, to) = slow_link(name, &serve.addresses);
+    let mut command = byway();
+    command.arg("forward");
+    for setting in settings {
+        command.args(["--set", setting]);
+    }
+    let forward = Forward::start_as(command, &[&bulk, &lively], &to);
+    let mut tcp = forward.connect(1);
+    let mut ask = || {
+        tcp.write_all(b"x").unwrap();
+        tcp.read_exact(&mut [0]).unwrap();
+    };
+    ask();
+    let begun = COUNTED.load(Relaxed);
+    let mut full = forward.connect(0);
+    thread::spawn(move || while full.write(&[7; 1 << 16]).is_ok() {});
+    wait_until(|| COUNTED.load(Relaxed) - begun > 1_000_000);
+    let before = COUNTED.load(Relaxed);
+    ask();
+    let between = COUNTED.load(Relaxed) - before;
+    end(serve);
+    link.kill().unwrap();
+    link.wait().unwrap();
+    between
+}
+
+/// The link holds 10 kB, its queue 15. What the first connection has queued is some hundred kilobytes.
+#[test]
+fn a_byte_of_one_connection_does_not_wait_for_what_another_has_queued() {
+    let between = bytes_between("no-waiting", &[]);
+    assert!(between < 100_000, "{between}");
+    // Without its mechanisms the test must fail.
+    let without = ["streams.interleaving=false", "streams.scheduler=FirstCome"];
+    let waits = bytes_between("waiting", &without);
+    assert!(waits > 200_000, "{waits}");
 }
 
 #[test]

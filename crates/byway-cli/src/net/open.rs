@@ -7,11 +7,9 @@ use crate::below::{EncapsulationArg, WorkersArgs};
 use crate::failure::{Failure, Kind};
 use crate::give_back;
 use crate::net::args::HereArgs;
-use crate::settings::config;
+use crate::settings::{Usage, config_for};
 use crate::terminal::{say, say_json};
-use byway::{
-    Association, Closed, CommandError, Config, ConnectError, Endpoint, LossReason, SendError,
-};
+use byway::{Association, Closed, CommandError, ConnectError, Endpoint, LossReason, SendError};
 use byway_lab::show;
 use byway_lab::units::format_duration;
 use std::cell::Cell;
@@ -27,7 +25,7 @@ pub(super) fn serve(
     served: (u16, WorkersArgs),
     ending: &Ending,
 ) -> Result<Endpoint, Failure> {
-    serve_with(here, served, ending, |config| config)
+    serve_with(here, served, ending, Usage::PLAIN)
 }
 
 /// [`serve`] with other settings.
@@ -35,7 +33,7 @@ pub(super) fn serve_with(
     here: &HereArgs,
     (port, workers): (u16, WorkersArgs),
     ending: &Ending,
-    change: impl FnOnce(Config) -> Config,
+    usage: Usage,
 ) -> Result<Endpoint, Failure> {
     let below = here.below;
     let udp_port = below.encapsulation.default_port();
@@ -48,7 +46,7 @@ pub(super) fn serve_with(
         .options(local.clone())
         .sctp_port(port)
         .workers(workers.count())
-        .config(change(config(&here.settings)?));
+        .config(config_for(&here.settings, usage)?);
     let endpoint = Endpoint::bind(ending.record().watches(options))?;
     ending.aborts(&endpoint);
     give_back::follow(&endpoint);
@@ -97,7 +95,7 @@ pub(super) async fn connect(
     ending: &Ending,
     purpose: Purpose,
 ) -> Result<(Endpoint, Channel), Failure> {
-    connect_with(here, there, timeout, ending, (purpose, |config| config)).await
+    connect_with(here, there, timeout, ending, (purpose, Usage::PLAIN)).await
 }
 
 /// [`connect`] with other settings.
@@ -106,9 +104,9 @@ pub(super) async fn connect_with(
     there: &Destination,
     timeout: Duration,
     ending: &Ending,
-    (purpose, change): (Purpose, impl FnOnce(Config) -> Config),
+    (purpose, usage): (Purpose, Usage),
 ) -> Result<(Endpoint, Channel), Failure> {
-    let (endpoint, association) = set_up(here, there, timeout, ending, change).await?;
+    let (endpoint, association) = set_up(here, there, timeout, ending, usage).await?;
     let Some(credentials) = &there.credentials else {
         if !here.is_silent() {
             say(PLAIN);
@@ -142,7 +140,7 @@ async fn set_up(
     there: &Destination,
     timeout: Duration,
     ending: &Ending,
-    change: impl FnOnce(Config) -> Config,
+    usage: Usage,
 ) -> Result<(Endpoint, Association), Failure> {
     let below = here.below;
     let remote = there.addresses(below.encapsulation.default_port())?;
@@ -153,7 +151,7 @@ async fn set_up(
     };
     let mut options = below
         .options(local.clone())
-        .config(change(config(&here.settings)?));
+        .config(config_for(&here.settings, usage)?);
     options.accept = false;
     let endpoint = Endpoint::bind(ending.record().watches(options))?;
     ending.aborts(&endpoint);

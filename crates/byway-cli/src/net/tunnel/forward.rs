@@ -4,7 +4,7 @@ use super::args::ForwardArgs;
 use super::carrier::Carrier;
 use super::doors::{Door, Proxy};
 use super::window::Budget;
-use super::{TUNNEL, carried, show_paths, with_streams};
+use super::{STREAM_EACH, TUNNEL, carried, show_paths};
 use crate::failure::{Failure, Kind};
 use crate::net::descriptors;
 use crate::net::ending::Ending;
@@ -66,7 +66,7 @@ async fn stay_connected(
     loop {
         let timeout = args.there.connect_timeout;
         let connected =
-            open::connect_with(&args.here, there, timeout, ending, (TUNNEL, with_streams));
+            open::connect_with(&args.here, there, timeout, ending, (TUNNEL, STREAM_EACH));
         let failure = match connected.await {
             Ok((endpoint, channel)) => {
                 (in_vain, was_up) = (0, true);

@@ -22,7 +22,8 @@ pub(super) use doors::http;
 use super::progress::Progress;
 use super::protect::Purpose;
 use super::watch::Watch;
-use byway::{Association, Config, StreamScheduler};
+use crate::settings::Usage;
+use byway::{Association, StreamScheduler};
 use byway_lab::show;
 use byway_tls::Service;
 use carrier::{Carrier, STREAMS};
@@ -37,15 +38,18 @@ const TUNNEL: Purpose = Purpose {
 
 /// The settings of an association that carries connections: a stream for each, of which none waits for
 /// what another one carries (RFC 8260).
-fn with_streams(mut config: Config) -> Config {
-    config.setup.outbound_streams = STREAMS;
-    config.setup.max_inbound_streams = config.setup.max_inbound_streams.max(STREAMS);
-    config.streams.interleaving = true;
-    if config.streams.scheduler == StreamScheduler::FirstCome {
+const STREAM_EACH: Usage = Usage {
+    defaults: |mut config| {
+        config.streams.interleaving = true;
         config.streams.scheduler = StreamScheduler::FairCapacity;
-    }
-    config
-}
+        config
+    },
+    needs: |mut config| {
+        config.setup.outbound_streams = STREAMS;
+        config.setup.max_inbound_streams = config.setup.max_inbound_streams.max(STREAMS);
+        config
+    },
+};
 
 /// Shows what happens to the paths, until it is dropped.
 async fn show_paths(association: &Association, progress: &Progress) -> Infallible {

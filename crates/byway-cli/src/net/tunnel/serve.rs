@@ -8,7 +8,7 @@ use super::connection::{Answer, Broken};
 use super::frame::{Cause, Frame, Reset};
 use super::places::{Peer, Places};
 use super::window::Budget;
-use super::{TUNNEL, carried, show_paths, with_streams};
+use super::{STREAM_EACH, TUNNEL, carried, show_paths};
 use crate::failure::{Failure, Kind};
 use crate::net::descriptors;
 use crate::net::ending::Ending;
@@ -39,7 +39,7 @@ pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure
     descriptors::raise_limit();
     inspect::begin("serve", &args.here, &ending)?;
     let served = (args.sctp.port, args.workers);
-    let endpoint = open::serve_with(&args.here, served, &ending, with_streams)?;
+    let endpoint = open::serve_with(&args.here, served, &ending, STREAM_EACH)?;
     let output = Output {
         data: false,
         json: args.here.talk.json,
