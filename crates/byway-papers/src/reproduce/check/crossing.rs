@@ -2,7 +2,7 @@
 
 use super::arms::Arms;
 use super::finding::{Finding, Measured, RunCount};
-use crate::reproduce::cells::{Cells, Filter, Place, Values};
+use crate::reproduce::cells::{Cells, Filter, Place, Value, Values};
 use crate::reproduce::near;
 use crate::reproduce::rule::{Level, Outcome, Tally};
 use crate::reproduce::sample::Sample;
@@ -10,7 +10,8 @@ use serde::Deserialize;
 
 /// Along an axis, `below` is the lower of two curves up to the beginning of a band and
 /// the higher one from its end on, point by point and each time clear of zero. Within the
-/// band, where they cross, they may be as they are.
+/// band, where they cross, they may be as they are. Where `where` names the values of the axis, one
+/// without runs is undecided.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Crossing {
     #[serde(flatten)]
@@ -76,6 +77,17 @@ impl Crossing {
         if before.all + after.all == 0 {
             return None;
         }
+        for x in self.named().filter(|x| means.iter().all(|(at, _)| at != x)) {
+            let tally = if x <= low {
+                &mut before
+            } else if x >= high {
+                &mut after
+            } else {
+                continue;
+            };
+            tally.add(Outcome::Undecided);
+            misses.push(format!("{} {x}: no runs", self.along));
+        }
         let side = |words: &str, tally: Tally| match tally.all {
             0 => String::new(),
             _ => format!(", {words} at {}", tally.words()),
@@ -114,6 +126,16 @@ impl Crossing {
             Some((value.number()?, below, above))
         });
         points.collect()
+    }
+
+    /// The values of the axis that the check names.
+    fn named(&self) -> impl Iterator<Item = f64> + '_ {
+        let values = match self.filter.get(&self.along) {
+            None => &[][..],
+            Some(Values::One(value)) => std::slice::from_ref(value),
+            Some(Values::Any(values)) => values,
+        };
+        values.iter().filter_map(Value::number)
     }
 
     fn of_curve(&self, place: &Place) -> Filter {
@@ -180,5 +202,30 @@ mod tests {
         for (name, outcome) in controls(CHECK, cells(13.0)) {
             assert_eq!(outcome, Some(Outcome::Fails), "{name}");
         }
+    }
+    /// Losses are measured, so a point may have no runs: a side without its points shows nothing.
+    #[test]
+    fn a_named_point_without_runs_is_undecided() {
+        let outcome = |points: &str| {
+            let check = format!("{CHECK}where = {{ loss2 = {points} }}\n");
+            evaluate(&check, cells(13.0)).unwrap()
+        };
+        assert_eq!(outcome("[0, 4, 6]").outcome, Outcome::Holds);
+        // What lies within the band may be as it is.
+        assert_eq!(outcome("[0, 4, 4.5, 6]").outcome, Outcome::Holds);
+        let lacking = outcome("[0, 4, 6, 7]");
+        assert_eq!(lacking.outcome, Outcome::Undecided, "{lacking:?}");
+        assert!(
+            lacking
+                .text
+                .ends_with("higher after at 1 of 2 (1 undecided)")
+        );
+        assert_eq!(lacking.detail.unwrap(), "not at loss2 7: no runs");
+        let one_side = outcome("[6, 1]");
+        assert_eq!(one_side.outcome, Outcome::Undecided, "{one_side:?}");
+        // What is clearly the other way still fails.
+        let check = format!("{CHECK}where = {{ loss2 = [0, 4, 6, 7] }}\n");
+        let found = evaluate(&check, cells(9.0)).unwrap();
+        assert_eq!(found.outcome, Outcome::Fails, "{found:?}");
     }
 }
