@@ -46,8 +46,14 @@ pub(super) fn of_band(sample: &Sample, band: [f64; 2], unit: Unit) -> Option<Nea
         if open[0] { band[0] } else { f64::NEG_INFINITY },
         if open[1] { band[1] } else { f64::INFINITY },
     ];
-    let inside = inside(sample.mean, ends)?;
-    let half = sample.interval().map(|(low, high)| (high - low) / 2.0);
+    // Several cases without chance must all be in the band: the one that is nearest to its end decides.
+    let (inside, half) = match sample.range() {
+        Some((low, high)) => (inside(low, ends)?.min(inside(high, ends)?), Some(0.0)),
+        None => {
+            let half = sample.interval().map(|(low, high)| (high - low) / 2.0);
+            (inside(sample.mean, ends)?, half)
+        }
+    };
     Some(near(&unit.value(inside.abs()), inside, half, band))
 }
 
@@ -180,6 +186,18 @@ mod tests {
         assert!(
             near.words.ends_with("of one run, which decides nothing"),
             "{near:?}"
+        );
+        // Ten moments without chance: the one nearest to its end decides, and not their mean.
+        let moment = |i: u16| crate::reproduce::sample::Run {
+            mark: Some(u64::from(i)),
+            certain: true,
+            ..crate::reproduce::sample::Run::new(1, 63.0 + f64::from(i) / 100.0)
+        };
+        let moments = Sample::of_runs((0..10).map(moment).collect(), Kind::Quantity);
+        let near = of_band(&moments, [62.5, 63.5], Unit::Seconds).unwrap();
+        assert_eq!(
+            near.words,
+            "0.41 s inside of the nearest end, and nothing in it is chance"
         );
         let mut tally = Tally::default();
         for i in 0..10 {

@@ -145,7 +145,7 @@ impl Sample {
 
     /// From the least to the greatest value, if nothing in any of the runs is chance: they are
     /// several cases, each of which must be in a band.
-    fn range(&self) -> Option<(f64, f64)> {
+    pub(super) fn range(&self) -> Option<(f64, f64)> {
         let ends = |(low, high): (f64, f64), run: &Run| (low.min(run.value), high.max(run.value));
         let certain = !self.runs.is_empty() && self.runs.iter().all(|r| r.certain);
         certain.then(|| {
