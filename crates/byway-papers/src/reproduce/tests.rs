@@ -295,3 +295,58 @@ fn no_band_moves_without_a_dated_change() {
         unknown.join("\n")
     );
 }
+
+/// A check that is no more is a change, too: a claim has as many checks as in the first version, or says
+/// what became of them.
+#[test]
+fn no_check_goes_without_a_dated_change() {
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in include_str!("tests/checks.txt").lines() {
+        let mut words = line.split(' ');
+        let (claim, changes) = (words.next().unwrap(), words.next().unwrap());
+        if changes == "0" {
+            *first.entry(claim).or_default() += 1;
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for files in papers::built_in() {
+        let paper = files.paper().unwrap_or_else(|e| panic!("{e}"));
+        for claim in paper.claims.iter().filter(|_| !paper.questions) {
+            let then = first.get(claim.id.as_str()).copied().unwrap_or_default();
+            assert!(
+                claim.checks.len() >= then || !claim.changed.is_empty(),
+                "{}: {} checks, {then} at first",
+                claim.id,
+                claim.checks.len()
+            );
+            seen.insert(claim.id.clone());
+        }
+    }
+    let gone: Vec<_> = first.keys().filter(|id| !seen.contains(**id)).collect();
+    assert!(gone.is_empty(), "claims that are no more: {gone:?}");
+}
+
+/// A fitted claim must hold on other runs by the very checks that it holds by on its own: an easier
+/// validation would show nothing.
+#[test]
+fn a_validation_asks_what_the_claim_asks() {
+    for files in papers::built_in() {
+        let paper: toml::Table = files.claims().parse().unwrap_or_else(|e| panic!("{e}"));
+        for claim in paper["claim"].as_array().unwrap() {
+            let asks = |of: &str| -> BTreeSet<String> {
+                let checks = claim.get(of).and_then(toml::Value::as_array);
+                let checks = checks.into_iter().flatten().filter_map(|c| c.as_table());
+                let counts = |c: &&toml::Table| {
+                    c["kind"].as_str() != Some("mean") || c.contains_key("between")
+                };
+                checks
+                    .filter(counts)
+                    .map(|c| deciding(c).to_string())
+                    .collect()
+            };
+            if claim.get("validation").is_some() {
+                assert_eq!(asks("validation"), asks("check"), "{}", claim["id"]);
+            }
+        }
+    }
+}
