@@ -64,6 +64,40 @@ x_title = "loss (%)"
 y_title = "time (s)"
 "#;
 
+/// A claim whose only figure is shown: nothing is tested.
+const SHOWN: &str = r#"
+[[claim]]
+id = "S4"
+section = "section I"
+says = "It takes as long as it takes."
+[[claim.check]]
+kind = "mean"
+what = "transfer"
+paper = "as long as it takes"
+study = "transfer"
+measure = "transfer_s"
+where = { loss1 = 0 }
+"#;
+
+/// A fitted claim with nothing else to test it on.
+const FITTED: &str = r#"
+[[claim]]
+id = "S5"
+section = "section I"
+says = "It takes a second without loss."
+fitted = "The size of the file was chosen by it."
+[[claim.check]]
+kind = "mean"
+what = "transfer without loss"
+paper = "about a second"
+study = "transfer"
+where = { loss1 = 0 }
+measure = "transfer_s"
+unit = "s"
+between = [0.5, 3]
+off = { loss1 = 5 }
+"#;
+
 const VACUOUS: &str = r#"
 [[claim]]
 id = "S3"
@@ -257,9 +291,22 @@ fn results_say_by_what_they_were_made_and_figures_are_files() {
         origin["date"].as_str().unwrap(),
         "## Controls",
         "How near: all 1 checks hold",
+        "| small figure 1 | transfer time | `small-figure-1.csv` |",
         sha256,
     ] {
         assert!(markdown.contains(part), "{part}: {markdown}");
+    }
+    // By which rule and claims stands on top, as on the page.
+    let top = markdown.split("| claim |").next().unwrap();
+    let page = std::fs::read_to_string(dir.join("out/reproduce.html")).unwrap();
+    let header = page.split("</header>").next().unwrap();
+    for digest in [&report["rule"], &report["papers"][0]["digest"]] {
+        let digest = digest.as_str().unwrap();
+        assert!(top.contains(&format!("`{digest}`")), "{top}");
+        assert!(
+            header.contains(&format!("<code>{digest}</code>")),
+            "{header}"
+        );
     }
     let kept: Value =
         serde_json::from_str(&std::fs::read_to_string(dir.join("out/reproduce.json")).unwrap())
@@ -272,6 +319,25 @@ fn results_say_by_what_they_were_made_and_figures_are_files() {
         rows.len() == 3 && rows[1].starts_with(",file,byway,0,"),
         "{csv}"
     );
+}
+
+#[test]
+fn a_claim_of_which_nothing_is_tested_is_not_counted() {
+    let dir = folder("results-shown", &format!("{CLAIMS}{SHOWN}{FITTED}"));
+    let out = run(&dir, &["S4", "--controls"]);
+    let said = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(said.contains("S4: none of its checks counts"), "{said}");
+    let report = json(&dir, &[]);
+    assert_eq!(claim(&report, "S4")["verdict"], "vacuous");
+    assert_eq!(claim(&report, "S5")["verdict"], "unvalidated");
+    let markdown = std::fs::read_to_string(dir.join("out/reproduce.md")).unwrap();
+    for part in [
+        "Why not counted: none of its checks counts",
+        "Why not counted: there is nothing else to test it on",
+    ] {
+        assert!(markdown.contains(part), "{part}: {markdown}");
+    }
 }
 
 #[test]

@@ -113,6 +113,36 @@ fn simulated_kept_and_shared_runs_are_told_apart() {
     }
 }
 
+/// A report of a commit must not hide that its runs are another build's.
+#[test]
+fn runs_of_another_build_are_told() {
+    let dir = folder("build");
+    let first = json(&dir, &["--runs", "kept"]);
+    assert_eq!(first["other_build"], false);
+    let own = json(&dir, &["--runs", "kept"]);
+    assert_eq!(
+        (counts(&own)[1], &own["other_build"]),
+        (RUNS, &false.into())
+    );
+    // The same program, made at another time.
+    let other = dir.join("other-byway");
+    std::fs::copy(env!("CARGO_BIN_EXE_byway"), &other).unwrap();
+    let mut command = Command::new(&other);
+    command.current_dir(&dir).args(REPRODUCE);
+    let out = command.args(["--runs", "kept"]).output().unwrap();
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let read = |name: &str| std::fs::read_to_string(dir.join("out").join(name)).unwrap();
+    let report: Value = serde_json::from_str(&read("reproduce.json")).unwrap();
+    assert_eq!(report["other_build"], true);
+    let told = "600 from a file of kept runs that another build began";
+    assert!(
+        read("reproduce.md").contains(told),
+        "{}",
+        read("reproduce.md")
+    );
+    assert_eq!(report["papers"], first["papers"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_full_disk_loses_nothing() {

@@ -18,14 +18,20 @@ pub(crate) fn origin() -> Origin {
 /// The command as it was typed, without the program's folder. Names of files are this machine's own and
 /// say nothing of the runs: only their last part.
 fn command() -> String {
-    let words = std::env::args().enumerate().map(|(i, word)| {
-        let short = || word.rsplit('/').next().unwrap_or_default().to_owned();
-        match i == 0 || word.starts_with('/') {
-            true => short(),
-            false => word,
+    command_words(std::env::args())
+}
+
+fn command_words(words: impl Iterator<Item = String>) -> String {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_elsewhere = |path: &str| ["/", "~", ".."].iter().any(|root| path.starts_with(root));
+    let short = |(i, word): (usize, String)| match word.split_once('=') {
+        _ if i == 0 || is_elsewhere(&word) => last(&word),
+        Some((option, path)) if option.starts_with("--") && is_elsewhere(path) => {
+            format!("{option}={}", last(path))
         }
-    });
-    words.collect::<Vec<_>>().join(" ")
+        _ => word,
+    };
+    words.enumerate().map(short).collect::<Vec<_>>().join(" ")
 }
 
 /// The commit that was built, and how the work tree in which the command runs differs from it.
@@ -64,7 +70,9 @@ fn machine() -> String {
         .lines()
         .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
         .map_or("", |(_, model)| model.trim());
+    // The release without what its builder appended, which names the machine's own.
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let kernel = kernel.split(['-', '+']).next().unwrap_or_default();
     let processors = match count {
         1 => "1 processor".to_owned(),
         n => format!("{n} processors"),
@@ -101,6 +109,31 @@ mod tests {
         ] {
             let words = commit_words(built, here, changes);
             assert_eq!(words.as_deref(), expected, "{built:?}, {here:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_told_without_the_folders_of_this_machine() {
+        let told = |words: &str| command_words(words.split(' ').map(str::to_owned));
+        for (typed, expected) in [
+            (
+                "/home/me/target/byway reproduce --full --runs /data/me/runs",
+                "byway reproduce --full --runs runs",
+            ),
+            (
+                "./byway reproduce --runs=/data/me/runs --out=out",
+                "byway reproduce --runs=runs --out=out",
+            ),
+            (
+                "byway reproduce --against ../../me/out/reproduce.json",
+                "byway reproduce --against reproduce.json",
+            ),
+            (
+                "byway reproduce caro-2006/5 --at loss1=8",
+                "byway reproduce caro-2006/5 --at loss1=8",
+            ),
+        ] {
+            assert_eq!(told(typed), expected, "{typed}");
         }
     }
 

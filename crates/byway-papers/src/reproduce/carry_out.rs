@@ -8,7 +8,7 @@ use super::part::{Ask, Part, Rows, Whose};
 use super::plan::{StudyPlan, Wanted};
 use super::raw::{self, RawFile};
 use super::report::{PaperResult, Report, ReproduceError, Request, SCHEMA, Watch};
-use super::rule::Level;
+use super::rule::{self, Level};
 use super::study;
 use byway_lab::engine::{self, EngineError, Options, Plan, Store};
 use std::collections::BTreeSet;
@@ -81,12 +81,14 @@ pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, Reprodu
     Ok(Report {
         schema: SCHEMA,
         origin: None,
+        rule: rule::digest(""),
         first_seed: request.first_seed,
         effort: request.effort.name(),
         looks,
         runs: counts.asked,
         simulated: counts.simulated,
         from_file: counts.from_file,
+        other_build: counts.other_build,
         shared: counts.asked - counts.simulated - counts.from_file,
         papers,
         raw: files,
@@ -116,6 +118,7 @@ struct Counts {
     asked: usize,
     simulated: usize,
     from_file: usize,
+    other_build: bool,
 }
 
 impl Counts {
@@ -123,6 +126,7 @@ impl Counts {
         self.asked += done.asked;
         self.simulated += done.simulated;
         self.from_file += done.from_file;
+        self.other_build |= done.other_build;
     }
 }
 
@@ -133,6 +137,8 @@ struct Done {
     asked: usize,
     simulated: usize,
     from_file: usize,
+    /// Whether another build began the file of kept runs.
+    other_build: bool,
     /// The files of the raw runs.
     raw: Vec<RawFile>,
 }
@@ -181,6 +187,7 @@ fn carry_out(
         asked: done.asked,
         simulated: done.simulated,
         from_file: done.from_store,
+        other_build: store.is_of_another(&request.program),
         raw,
     })
 }

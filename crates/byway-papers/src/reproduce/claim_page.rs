@@ -5,7 +5,7 @@ use super::html::escape;
 use super::marks::{badge, sign};
 use super::parameters::{Parameter, Source};
 use super::report::PaperResult;
-use super::verdict::{ClaimResult, Verdict};
+use super::verdict::ClaimResult;
 use std::fmt::Write;
 
 /// What was set, with what is not the paper's first.
@@ -82,11 +82,8 @@ pub(super) fn claim(out: &mut String, claim: &ClaimResult, paper: &PaperResult) 
         let _ = writeln!(out, "<p><b>Fitted:</b> {}</p>", escape(fitted));
     }
     if let Some(reason) = &claim.reason {
-        let head = match claim.verdict {
-            Verdict::Undecided => "Why undecided:",
-            _ => "Why not:",
-        };
-        let _ = writeln!(out, "<p><b>{head}</b> {}</p>", escape(reason));
+        let head = claim.verdict.why_not();
+        let _ = writeln!(out, "<p><b>{head}:</b> {}</p>", escape(reason));
     }
     for change in &claim.changed {
         let _ = writeln!(

@@ -26,6 +26,9 @@ pub fn render(report: &Report, agreement: Option<&Agreement>) -> String {
     if let Some(origin) = &report.origin {
         let _ = writeln!(out, "{}", origin.words());
     }
+    if !headline.is_empty() {
+        let _ = writeln!(out, "{}", report.digests());
+    }
     let _ = writeln!(
         out,
         "{} runs ({}), {} effort, seeds from {} on, {}. Shared is a run that several cells asked for, or \
@@ -102,8 +105,8 @@ fn summary(out: &mut String, report: &Report) {
 fn paper(out: &mut String, paper: &PaperResult) {
     let _ = writeln!(
         out,
-        "## {}: {}\n\n{}\n\nDigest of the rule and the claims file: `{}`.\n",
-        paper.id, paper.title, paper.setting, paper.digest
+        "## {}: {}\n\n{}\n\nDigest of the rule and the claims file: `{}`; of the scenarios, with their networks: `{}`.\n",
+        paper.id, paper.title, paper.setting, paper.digest, paper.scenarios
     );
     if let Some(profile) = &paper.profile {
         let _ = writeln!(
@@ -134,8 +137,11 @@ fn paper(out: &mut String, paper: &PaperResult) {
         if let Some(fitted) = &claim.fitted {
             let _ = write!(out, "\nFitted: {fitted}\n");
         }
-        for text in claim.reason.iter().chain(&claim.remark) {
-            let _ = write!(out, "\n{text}\n");
+        if let Some(reason) = &claim.reason {
+            let _ = write!(out, "\n{}: {reason}\n", claim.verdict.why_not());
+        }
+        if let Some(remark) = &claim.remark {
+            let _ = write!(out, "\n{remark}\n");
         }
         if !claim.validation.is_empty() {
             out.push_str(
@@ -148,6 +154,29 @@ fn paper(out: &mut String, paper: &PaperResult) {
         changes(out, claim);
         out.push('\n');
     }
+    figures(out, paper);
+}
+
+/// The figures, with the files that `--figures` writes of them.
+fn figures(out: &mut String, paper: &PaperResult) {
+    if paper.figures.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "### Figures of {}\n\n| figure | what it shows | its numbers |\n|---|---|---|",
+        paper.id
+    );
+    for figure in &paper.figures {
+        let _ = writeln!(
+            out,
+            "| {} | {} | `{}` |",
+            cell(&figure.name),
+            cell(&figure.title),
+            figure.file_name()
+        );
+    }
+    out.push('\n');
 }
 
 /// What was run for a claim, and the names of what was set that the paper does not print: their values

@@ -52,10 +52,10 @@ pub fn html(
         report.runs_words()
     );
     if let Some(origin) = &report.origin {
-        // The command is between grave accents.
-        let words = escape(&origin.words());
-        let words = words.replacen('`', "<code>", 1).replacen('`', "</code>", 1);
-        let _ = writeln!(out, "<p class=\"quiet\">{words}</p>");
+        let _ = writeln!(out, "<p class=\"quiet\">{}</p>", code(&origin.words()));
+    }
+    if !headline.is_empty() {
+        let _ = writeln!(out, "<p class=\"quiet\">{}</p>", code(&report.digests()));
     }
     if let Some(agreement) = agreement {
         let _ = writeln!(
@@ -83,6 +83,16 @@ pub fn html(
         "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>"
     );
     Ok(out)
+}
+
+/// A sentence in which commands and digests stand between grave accents.
+fn code(words: &str) -> String {
+    let parts: Vec<String> = words.split('`').map(escape).collect();
+    let within = |(i, part): (usize, &String)| match i % 2 {
+        0 => part.clone(),
+        _ => format!("<code>{part}</code>"),
+    };
+    parts.iter().enumerate().map(within).collect()
 }
 
 /// What verdicts and signs mean.
@@ -194,12 +204,14 @@ fn section(out: &mut String, paper: &PaperResult) -> Result<(), String> {
     let _ = writeln!(
         out,
         "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"quiet\">{}</p>\n<p>{}</p>\n\
-         <p class=\"quiet\">Digest of the rule and the claims file: <code>{}</code></p>",
+         <p class=\"quiet\">Digest of the rule and the claims file: <code>{}</code>; of the scenarios, with their \
+         networks: <code>{}</code></p>",
         paper.id,
         escape(&paper.title),
         escape(&paper.citation),
         escape(&paper.setting),
-        paper.digest
+        paper.digest,
+        paper.scenarios
     );
     if let Some(profile) = &paper.profile {
         let _ = writeln!(

@@ -3,6 +3,7 @@
 use super::cells::Cells;
 use super::claim::Paper;
 use super::ns2;
+use super::rule;
 use super::study::StudySpec;
 use byway_lab::axis::Base;
 use std::borrow::Cow;
@@ -120,6 +121,15 @@ impl Folder {
             .text(&name)
             .ok_or_else(|| format!("{file} is not there; study \"{}\" needs it", study.id))?;
         Base::parse(&file, text).map_err(|problems| problems.to_string())
+    }
+
+    /// The digest of the scenarios of its studies.
+    pub(super) fn scenarios_digest(&self, studies: &[StudySpec]) -> String {
+        let files = studies.iter().filter_map(|study| {
+            let text = self.text(&format!("{}.toml", study.scenario))?;
+            Some((study.scenario.as_str(), text))
+        });
+        rule::digest_of_scenarios(files)
     }
 
     /// ns-2's cells of a study, if there are any.

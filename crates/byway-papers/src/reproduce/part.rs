@@ -208,6 +208,7 @@ impl Part {
             setting: self.paper.setting.clone(),
             questions: self.paper.questions,
             digest: rule::digest(self.files.claims()),
+            scenarios: self.files.scenarios_digest(&self.paper.studies),
             profile: self.paper.profile.clone(),
             parameters: self.paper.parameters.clone(),
             claims,

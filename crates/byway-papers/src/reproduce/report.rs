@@ -98,6 +98,8 @@ pub struct Report {
     pub schema: &'static str,
     /// By what it was made; none if nobody said.
     pub origin: Option<Origin>,
+    /// The digest of the rule of verdicts.
+    pub rule: String,
     /// "quick" or "full".
     pub effort: &'static str,
     /// The first seed.
@@ -110,6 +112,8 @@ pub struct Report {
     pub simulated: usize,
     /// How many were taken from the file of kept runs.
     pub from_file: usize,
+    /// Whether another build than this one began that file.
+    pub other_build: bool,
     /// How many are shared: a run that another cell or study asked for as well, or
     /// the same run under another setting, which it never came to ask for.
     pub shared: usize,
@@ -134,6 +138,8 @@ pub struct PaperResult {
     pub questions: bool,
     /// The digest of the rule of verdicts and of the paper's claims file.
     pub digest: String,
+    /// The digest of its scenarios: networks, traffic and settings.
+    pub scenarios: String,
     /// The sender of the paper's time.
     pub profile: Option<Profile>,
     /// What was set, and where that comes from.
@@ -150,8 +156,15 @@ impl Report {
     #[must_use]
     pub fn runs_words(&self) -> String {
         let mut words = format!("{} simulated", self.simulated);
+        let from_file = match self.other_build {
+            true => {
+                "from a file of kept runs that another build began, whose runs were repeated once for \
+                 each scenario and policy, with the same figures"
+            }
+            false => "from the file of kept runs",
+        };
         for (count, what) in [
-            (self.from_file, "from the file of kept runs"),
+            (self.from_file, from_file),
             (self.shared, "shared among cells"),
         ] {
             if count > 0 {
@@ -159,6 +172,18 @@ impl Report {
             }
         }
         words
+    }
+
+    /// The digests of the rule, and of rule and claims of each paper, in words.
+    #[must_use]
+    pub fn digests(&self) -> String {
+        let papers = self.papers.iter().filter(|p| !p.questions);
+        let each: Vec<String> = papers.map(|p| format!("{} `{}`", p.id, p.digest)).collect();
+        format!(
+            "Digest of the rule: `{}`; of rule and claims: {}.",
+            self.rule,
+            each.join(", ")
+        )
     }
 
     /// The claims of the papers, without the questions asked again.
@@ -213,14 +238,18 @@ impl Report {
         self.counted_checks().flat_map(named).collect()
     }
 
-    /// The checks that count and hold where they must not, or have no control.
+    /// The checks that count and hold where they must not, or have no control, and the claims of which
+    /// no check counts.
     #[must_use]
     pub fn vacuous(&self) -> Vec<String> {
         let vacuous = self.counted_checks().filter(|(_, c)| c.is_vacuous());
-        vacuous
-            .map(|(claim, check)| {
-                format!("{}, {}: {}", claim.id, check.what, check.vacuous_words())
-            })
+        let checks = vacuous.map(|(claim, check)| {
+            format!("{}, {}: {}", claim.id, check.what, check.vacuous_words())
+        });
+        let nothing = |c: &&ClaimResult| !c.checks.iter().any(|check| check.counts);
+        let claims = self.claims().filter(nothing);
+        checks
+            .chain(claims.map(|c| format!("{}: none of its checks counts", c.id)))
             .collect()
     }
 

@@ -5,6 +5,7 @@ use super::hex::hex;
 use super::sample::Sample;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
 /// The rule in words. Its digest stands in each result.
 pub const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/experiments/RULE.md"));
@@ -211,8 +212,32 @@ pub fn digest(claims: &str) -> String {
         all.to_string()
     });
     let deciding = deciding.unwrap_or_else(|_| claims.to_owned());
+    digest_of([TEXT, &deciding])
+}
+
+/// The digest of scenarios, by their names: the networks and the traffic that claims are put to. Comments
+/// and layout are left out.
+#[must_use]
+pub fn digest_of_scenarios<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let tables: BTreeMap<&str, String> = files
+        .map(|(name, text)| {
+            let table = text.parse::<toml::Table>();
+            (
+                name,
+                table.map_or_else(|_| text.to_owned(), |t| t.to_string()),
+            )
+        })
+        .collect();
+    digest_of(
+        tables
+            .iter()
+            .flat_map(|(name, text)| [*name, text.as_str()]),
+    )
+}
+
+fn digest_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut all = Sha256::new();
-    for text in [TEXT, &deciding] {
+    for text in texts {
         all.update((text.len() as u64).to_le_bytes());
         all.update(text);
     }
@@ -277,6 +302,18 @@ mod tests {
     fn the_digest_changes_with_the_claims() {
         assert_eq!(digest("a"), digest("a"));
         assert_ne!(digest("a"), digest("b"));
+    }
+
+    #[test]
+    fn a_network_has_a_digest_of_its_own() {
+        let of = |text: &str| digest_of_scenarios([("a", text), ("b", "x = 1")].into_iter());
+        let own = of("[[path]]\nrate = \"10 Mbit/s\"\n");
+        assert_eq!(own, of("# a word\n[[path]]\nrate  = \"10 Mbit/s\""));
+        assert_ne!(own, of("[[path]]\nrate = \"11 Mbit/s\"\n"));
+        assert_ne!(
+            own,
+            digest_of_scenarios([("a", "[[path]]\nrate = \"10 Mbit/s\"\n")].into_iter())
+        );
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use super::ablation::Vary;
 use super::report::{PaperResult, Report};
-use super::rule;
 use super::verdict::{Ablated, ClaimResult};
 use super::{Ablation, Verdict};
 use std::fmt::Write;
@@ -91,19 +90,11 @@ pub fn sensitivity(report: &Report, origin: &str) -> String {
 
 fn head(title: &str, command: &str, report: &Report, origin: &str) -> String {
     format!(
-        "# {title}\n\nWritten by `{command}`, {} effort, {} runs ({}). {origin}\nDigest of the rule: \
-         `{}`; of rule and claims {}.\n\n",
+        "# {title}\n\nWritten by `{command}`, {} effort, {} runs ({}). {origin}\n{}\n\n",
         report.effort,
         report.runs,
         report.runs_words(),
-        rule::digest(""),
-        report
-            .papers
-            .iter()
-            .filter(|p| !p.questions)
-            .map(|p| format!("{} `{}`", p.id, p.digest))
-            .collect::<Vec<_>>()
-            .join(", ")
+        report.digests()
     )
 }
 

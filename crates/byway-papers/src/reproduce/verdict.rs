@@ -28,7 +28,7 @@ pub enum Verdict {
     Undecided,
     /// At least one fails.
     NotReproduced,
-    /// All hold, but one of them would whatever the runs: not counted.
+    /// All hold, but one of them would whatever the runs, or none counts: not counted.
     Vacuous,
     /// All hold by a setting that was chosen with results in view, and nothing else was found on
     /// which it could be tested: not counted.
@@ -85,6 +85,16 @@ impl Verdict {
                 "All checks hold, by a setting that was chosen with results in view, and there is \
                  nothing else to test it on. Not counted."
             }
+        }
+    }
+
+    /// What stands before the reason for it, where it does not hold.
+    #[must_use]
+    pub fn why_not(self) -> &'static str {
+        match self {
+            Verdict::Undecided => "Why undecided",
+            Verdict::Vacuous | Verdict::Unvalidated => "Why not counted",
+            _ => "Why not",
         }
     }
 
@@ -225,7 +235,11 @@ pub(super) fn of(
     let validation = validation(claim, ours, ns2, level);
     let verdict = verdict(claim, &checks, &validation);
     let reason = (!verdict.holds() && !asked).then(|| match verdict {
+        Verdict::Vacuous if checks.iter().all(|c| !c.counts) => {
+            "none of its checks counts".to_owned()
+        }
         Verdict::Vacuous => "a check that cannot fail shows nothing".to_owned(),
+        Verdict::Unvalidated => "there is nothing else to test it on".to_owned(),
         Verdict::Undecided => claim
             .undecided
             .clone()
@@ -298,12 +312,13 @@ fn counted<'a>(
 
 fn verdict(claim: &Claim, checks: &[Checked], validation: &[Checked]) -> Verdict {
     let all = counted(claim, checks, validation);
+    // Figures that are only shown add up to nothing.
+    let shows_nothing =
+        || checks.iter().any(Checked::is_vacuous) || checks.iter().all(|c| !c.counts);
     match Outcome::all(all.into_iter().map(|c| c.outcome)) {
         Outcome::Fails => Verdict::NotReproduced,
         Outcome::Undecided => Verdict::Undecided,
-        Outcome::Holds if claim.answers.is_none() && checks.iter().any(Checked::is_vacuous) => {
-            Verdict::Vacuous
-        }
+        Outcome::Holds if claim.answers.is_none() && shows_nothing() => Verdict::Vacuous,
         Outcome::Holds if claim.fitted.is_some() && validation.is_empty() => Verdict::Unvalidated,
         Outcome::Holds if claim.fitted.is_some() => Verdict::Fitted,
         Outcome::Holds if claim.trend => Verdict::TrendOnly,
