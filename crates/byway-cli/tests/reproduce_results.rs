@@ -205,6 +205,32 @@ fn other_settings_stand_beside_and_full_has_them_with_fewer_seeds() {
     );
 }
 
+/// What is set is named with its source, and with how many checks say something else where it is halved.
+#[test]
+fn what_hangs_on_a_parameter_is_counted_in_checks() {
+    let window = "[[parameter]]\nname = \"receive window\"\nvalue = \"64 KiB\"\n\
+                  source = \"ns-2 default\"\nfrom = \"the module\"\nvaried = \"window\"\n";
+    let dir = folder("results-sensitivity", &format!("{CLAIMS}{window}"));
+    let report = json(&dir, &["--sensitivity", "--matrix"]);
+    let read = |name: &str| std::fs::read_to_string(dir.join("out").join(name)).unwrap();
+    let (table, matrix) = (read("sensitivity.md"), read("matrix.md"));
+    let row = table.lines().find(|l| l.starts_with("| receive window"));
+    let row = row.unwrap_or_else(|| panic!("{table}"));
+    assert_eq!(
+        row.matches(" of 2 checks say something else)").count(),
+        2,
+        "{row}"
+    );
+    let digest = format!(
+        "small `{}`",
+        report["papers"][0]["digest"].as_str().unwrap()
+    );
+    for text in [&table, &matrix] {
+        assert!(text.contains(&digest), "{text}");
+    }
+    assert!(matrix.contains("| S1 | reproduced |"), "{matrix}");
+}
+
 #[test]
 fn a_second_machine_with_other_seeds_is_compared() {
     let dir = folder("results-against", CLAIMS);
@@ -245,6 +271,7 @@ fn a_second_machine_with_other_seeds_is_compared() {
     let said = text(&out.stdout);
     for part in [
         "1 of 2 verdicts agree",
+        "Of 1 claims that neither leaves undecided 0 have the same verdict",
         "small/S1: not reproduced there, reproduced here",
         "the same seeds, from 1 on",
         "small has another rule or other claims",

@@ -13,6 +13,9 @@ pub struct Agreement {
     pub agree: usize,
     /// Claims that both have.
     pub of: usize,
+    /// Of these, those that neither leaves undecided, and how many of them have the same verdict: what
+    /// no run decides agrees easily.
+    pub decided: (usize, usize),
     /// The others: claim, verdict there, verdict here.
     pub differ: Vec<(String, Verdict, Verdict)>,
     /// Claims that only one of them has.
@@ -74,6 +77,7 @@ impl Other {
         let mut found = Agreement {
             agree: 0,
             of: 0,
+            decided: (0, 0),
             differ: Vec::new(),
             alone: Vec::new(),
             unlike: unlike(report, self),
@@ -84,6 +88,10 @@ impl Other {
                 None => found.alone.push(format!("{name} here")),
                 Some(verdict) => {
                     found.of += 1;
+                    if ![verdict, claim.verdict].contains(&Verdict::Undecided) {
+                        found.decided.0 += 1;
+                        found.decided.1 += usize::from(verdict == claim.verdict);
+                    }
                     if verdict == claim.verdict {
                         found.agree += 1;
                     } else {
@@ -138,7 +146,11 @@ impl Agreement {
     /// All of it, as Markdown.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let mut out = format!("**{}.**\n", self.headline());
+        let (decided, same) = self.decided;
+        let mut out = format!(
+            "**{}.** Of {decided} claims that neither leaves undecided {same} have the same verdict.\n\n",
+            self.headline()
+        );
         // Writing to a string cannot fail.
         for (claim, there, here) in &self.differ {
             let _ = writeln!(

@@ -60,8 +60,10 @@ pub fn html(
     if let Some(agreement) = agreement {
         let _ = writeln!(
             out,
-            "<p><b>Against another report:</b> {}.</p>",
-            escape(&agreement.headline())
+            "<p><b>Against another report:</b> {}; of {} claims that neither leaves undecided {}.</p>",
+            escape(&agreement.headline()),
+            agreement.decided.0,
+            agreement.decided.1
         );
     }
     if !headline.is_empty() {

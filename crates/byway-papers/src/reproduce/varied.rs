@@ -17,8 +17,10 @@ pub fn matrix(report: &Report, origin: &str) -> String {
     );
     out.push_str(
         "A chunk is fast retransmitted at the third or the fourth missing report; fast recovery has an exit \
-         point or none. Everything else is as in the first column, which has the paper's own sender. Bold: \
-         another verdict than there.\n\n| claim | as run |",
+         point or none. Everything else is as in the first column, which has the paper's own sender. ns-2's CMT \
+         class has exit points of its own, so that M1 to M5 do not depend on that half. Bold: another verdict than \
+         in the first column, in which the claims are looked at with all runs; the others have what `--quick` runs, \
+         with up to four times its seeds.\n\n| claim | as run |",
     );
     for vary in Vary::MATRIX {
         let _ = write!(out, " {} |", Ablation::But(vary).name());
@@ -77,7 +79,8 @@ pub fn sensitivity(report: &Report, origin: &str) -> String {
         origin,
     );
     out.push_str(
-        "Where each value comes from, and how far the verdicts move where one of them is halved and doubled; \
+        "Where each value comes from, and how far the verdicts move where one of them is halved and doubled: \
+         the claims with another verdict, and how many checks say something else; \
          for the direction of loss where data alone, and SACKs alone, are lost. A dash: it is not varied here. \
          Times that a claim counts from the start of a run move with the failure, so that they fail.\n",
     );
@@ -125,7 +128,7 @@ fn parameters(out: &mut String, paper: &PaperResult) {
     }
 }
 
-/// The claims whose verdict is another one.
+/// The claims whose verdict is another one, and how many of all checks say something else.
 fn moved(paper: &PaperResult, vary: Vary) -> String {
     let moves = paper.claims.iter().filter_map(|claim| {
         let other = by(claim, vary)?.verdict;
@@ -135,10 +138,19 @@ fn moved(paper: &PaperResult, vary: Vary) -> String {
         })
     });
     let moves: Vec<String> = moves.collect();
-    match moves.is_empty() {
+    let (mut other, mut all) = (0, 0);
+    for claim in &paper.claims {
+        let outcomes = by(claim, vary).map_or(&[][..], |a| &a.outcomes);
+        for (check, outcome) in claim.checks.iter().zip(outcomes).filter(|(c, _)| c.counts) {
+            all += 1;
+            other += usize::from(check.outcome != *outcome);
+        }
+    }
+    let moves = match moves.is_empty() {
         true => "none moves".to_owned(),
         false => moves.join("; "),
-    }
+    };
+    format!("{moves} ({other} of {all} checks say something else)")
 }
 
 fn by(claim: &ClaimResult, vary: Vary) -> Option<&Ablated> {
