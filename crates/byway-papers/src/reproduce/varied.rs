@@ -140,7 +140,7 @@ fn moved(paper: &PaperResult, vary: Vary) -> String {
     let moves: Vec<String> = moves.collect();
     let (mut other, mut all) = (0, 0);
     for claim in &paper.claims {
-        let outcomes = by(claim, vary).map_or(&[][..], |a| &a.outcomes);
+        let outcomes = by(claim, vary).map_or(&[][..], |a| a.outcomes.as_slice());
         for (check, outcome) in claim.checks.iter().zip(outcomes).filter(|(c, _)| c.counts) {
             all += 1;
             other += usize::from(check.outcome != *outcome);
