@@ -72,8 +72,9 @@ fn a_running_transfer_is_told_at_both_ends_and_the_dashboard_asks_for_what_there
 
     let (first, other) = (scrape(at_sender), scrape(at_receiver));
     wait_for_more(&dir.join("inbox"), "endless.bin", 20_000_000);
-    // A look serves all who ask in a tenth of a second.
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    // A look serves all who ask in a tenth of a second, and the sender may wait for a processor longer than that.
+    let acked = |s: &open_metrics::Scrape| s.values("byway_association_acked_bytes_total", &[])[0];
+    wait_until(|| acked(&scrape(at_sender)) > acked(&first));
     let second = scrape(at_sender);
     for (scrape, command) in [(&first, "send"), (&other, "recv")] {
         let build = scrape.of("byway_build_info", &[("command", command)]);
