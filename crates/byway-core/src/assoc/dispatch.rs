@@ -172,9 +172,11 @@ impl Association {
                     // The peer reaches us at another address than the one that fails.
                     self.on_unverified_source(ctx, inbound);
                 }
-                // A listed address is verified when the peer is heard there, not only once per RTO: the peer
-                // may have no other way any more.
-                if failed || unconfirmed && self.cfg.failover.revival.is_some() {
+                self.owe_heartbeat(id);
+                // A listed address is verified when the peer is heard there, not only once per RTO, or rarely: the
+                // peer may have no other way any more.
+                let revives = self.cfg.failover.revival.is_some();
+                if failed || unconfirmed && (revives || self.is_asked_rarely(id)) {
                     self.on_failed_path_heard(ctx, id);
                 }
             }

@@ -20,6 +20,7 @@ mod ending;
 mod estimating;
 mod icmp;
 mod interleaving;
+mod listed;
 mod mtu_discovery;
 mod on_data;
 
@@ -129,6 +130,8 @@ pub(crate) struct Addresses {
     unverified: unverified::NewSources,
     /// What may go to addresses that have not proved to be the peer's.
     allowance: allowance::Allowance,
+    /// How many heartbeats went to those that have never answered.
+    listed: listed::Listed,
     /// The proven addresses of the peer have changed, and the endpoint does not know.
     changed: bool,
     /// Other sources that are asked while the only path is silent.

@@ -2,7 +2,7 @@
 //! 5.4 and 8.3).
 
 use super::dispatch::Gathered;
-use super::{Association, Control, Ctx, Inbound};
+use super::{Association, Control, Ctx, Inbound, listed};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState, PathTimer, PathTrouble, Probe};
@@ -15,11 +15,8 @@ use rand::RngExt;
 /// Bytes of our Heartbeat Info: path, sending time and nonce.
 pub(super) const INFO_LEN: usize = 17;
 
-/// Heartbeats in a row to an address that has not answered any. A peer may list the address
-/// of a victim (RFC 5062 section 5).
+/// After so many in a row an address that the user gave, and that is in doubt, is inactive.
 const MOST_UNANSWERED: u32 = 5;
-/// After these, one leaves each time this has passed.
-const GIVEN_UP_PACE: Duration = Duration::from_secs(600);
 
 /// The value of our Heartbeat Info parameter.
 pub(crate) fn heartbeat_info(path: PathId, probe: &Probe) -> [u8; INFO_LEN] {
@@ -182,7 +179,9 @@ impl Association {
         // Unconfirmed and potentially failed paths are probed once per RTO (section
         // 5.4; RFC 7829).
         let eager = self.is_eager(path);
-        let regular = p.heartbeat.is_enabled() && has_timers;
+        // Only a heartbeat confirms an address, whatever the user wants of the others.
+        let verifies = p.is_listed() && (p.state() != PathState::Inactive || self.optional.stalled);
+        let regular = p.heartbeat.is_enabled() && has_timers || verifies;
         if !(eager || regular) {
             self.paths
                 .get_mut(path)
@@ -193,16 +192,16 @@ impl Association {
         let rto = p.rtt.rto();
         let hb = &self.cfg.hb;
         let wait = match hb.jitter {
-            _ if eager => rto,
-            _ if self.never_answered(path) => GIVEN_UP_PACE,
-            HbJitter::HalfRto => hb.interval + vary(rto, ctx),
-            HbJitter::HalfInterval => vary(hb.interval, ctx) + rto,
-            HbJitter::Off => hb.interval + rto,
+            _ if eager => Some(rto),
+            _ if p.is_listed() => self.pause_of_listed(path),
+            HbJitter::HalfRto => Some(hb.interval + vary(rto, ctx)),
+            HbJitter::HalfInterval => Some(vary(hb.interval, ctx) + rto),
+            HbJitter::Off => Some(hb.interval + rto),
         };
         self.paths
             .get_mut(path)
             .timers
-            .set(PathTimer::Heartbeat, Some(ctx.now + wait));
+            .set(PathTimer::Heartbeat, wait.map(|w| ctx.now + w));
     }
 
     /// The heartbeat timer of a path expired.
@@ -213,6 +212,9 @@ impl Association {
             .set(PathTimer::Heartbeat, None);
         if !self.sends_heartbeats() {
             return;
+        }
+        if self.rests(path) {
+            return self.on_resting(ctx, path);
         }
         let p = self.paths.get(path);
         // "Idle": nothing that measures the round trip has left since the timer was set.
@@ -350,8 +352,10 @@ impl Association {
             PathMaxRetransTest::Exceeds => pmr,
             PathMaxRetransTest::Reaches => pmr.saturating_sub(1),
         };
-        let limit = match self.paths.get(path).is_confirmed() {
+        let p = self.paths.get(path);
+        let limit = match p.is_confirmed() {
             true => limit,
+            false if self.is_silent(path) => limit.min(listed::FAILS_AFTER - 1),
             false => limit.min(MOST_UNANSWERED - 1),
         };
         self.blame(path, PathTrouble::HeartbeatLost);
@@ -372,13 +376,15 @@ impl Association {
     /// active path may be unconfirmed. While no path may take data, all are probed so.
     fn is_eager(&self, path: PathId) -> bool {
         let p = self.paths.get(path);
+        if p.is_listed() {
+            return self.is_asked_often(path);
+        }
         match p.state() {
             PathState::Unconfirmed => true,
             // Not where the user turned heartbeats off (RFC 7829 section 3.2, rule 5).
             PathState::PotentiallyFailed => p.heartbeat.is_enabled() || !p.is_confirmed(),
             PathState::Active => !p.is_confirmed(),
             PathState::Inactive if self.optional.stalled => true,
-            PathState::Inactive if self.never_answered(path) => false,
             PathState::Inactive => {
                 let once_per_rto = self.cfg.hb.failed == FailedProbes::OncePerRto;
                 p.heartbeat.is_enabled() && once_per_rto
@@ -401,16 +407,6 @@ impl Association {
         use super::State::{ShutdownAckSent, ShutdownSent};
         let ends = matches!(self.state, ShutdownSent | ShutdownAckSent);
         self.state.sends_heartbeats() || self.optional.stalled && ends
-    }
-
-    /// Whether a path has failed whose address answered none of so many heartbeats: it may be a
-    /// victim's. With a small Path.Max.Retrans a path fails earlier, and its round trip may
-    /// only be longer than the first RTO. Not where all addresses of this side changed, as
-    /// then none of the paths has answered.
-    pub(super) fn never_answered(&self, path: PathId) -> bool {
-        let p = self.paths.get(path);
-        let silent = !p.is_of_peer() && p.errors.count() >= MOST_UNANSWERED;
-        silent && p.state() == PathState::Inactive && !self.optional.stalled
     }
 
     /// A heartbeat leaves with the next packets.

@@ -52,6 +52,7 @@ impl Association {
             }
         });
         self.move_data(ctx, to);
+        self.ask_last_resorts();
         if let Some(to) = self.cfg.failover().switch_primary(&self.paths.view())
             && self.admits(to)
             && self.may_become_permanent(ctx.now, to)
@@ -216,7 +217,7 @@ impl Association {
         // then every RTO. A failed path is probed in the same way if `hb.failed` says so.
         let at_once =
             to == PathState::PotentiallyFailed || self.cfg.hb.failed == FailedProbes::OncePerRto;
-        if at_once && !self.never_answered(path) {
+        if at_once && !self.paths.get(path).is_listed() {
             let p = self.paths.get_mut(path);
             // Only a heartbeat confirms an address, whatever the user wants of the others.
             let probed = p.heartbeat.is_enabled() || !p.is_confirmed();

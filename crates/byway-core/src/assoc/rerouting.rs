@@ -4,6 +4,7 @@
 use super::{Association, Ctx};
 use crate::path::PathId;
 use core::net::SocketAddr;
+use smallvec::SmallVec;
 
 impl Association {
     /// The routes of this host, or the MTUs of its interfaces, changed. A path whose source has
@@ -13,6 +14,8 @@ impl Association {
         if self.state.is_closed() {
             return;
         }
+        let sources = self.paths.ids().map(|p| (p, self.paths.get(p).local()));
+        let before: SmallVec<[(PathId, SocketAddr); 4]> = sources.collect();
         let mut dead_ends = false;
         for path in self.paths.ids() {
             dead_ends |= self.leave_dead_end(ctx, path);
@@ -26,6 +29,7 @@ impl Association {
                 self.learn_mtu_again(ctx, path);
             }
         }
+        self.ask_listed_again(|a, p| !before.contains(&(p, a.paths.get(p).local())));
         // An address may have got a way of its own.
         self.send_asconf(ctx);
         self.new_burst();

@@ -36,7 +36,7 @@ impl Association {
             let comes = [PathTimer::Heartbeat, PathTimer::HeartbeatLost]
                 .iter()
                 .any(|t| timers.get(*t).is_some_and(|at| at <= soon));
-            if !comes && !self.paths.wants_heartbeat(path) && !self.never_answered(path) {
+            if !comes && !self.paths.wants_heartbeat(path) && !self.is_spared(path) {
                 let timers = &mut self.paths.get_mut(path).timers;
                 timers.set(PathTimer::Heartbeat, Some(ctx.now));
             }

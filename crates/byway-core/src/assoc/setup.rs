@@ -90,6 +90,7 @@ impl Association {
                 pathless: Vec::new(),
                 unverified: super::unverified::NewSources::none(),
                 allowance: super::allowance::Allowance::default(),
+                listed: super::listed::Listed::default(),
                 changed: false,
                 other_sources: None,
             },
@@ -144,6 +145,9 @@ impl Association {
     /// Addresses of the peer, given by the user, that no address of this side reaches. They become
     /// paths when one does.
     pub(crate) fn await_source_for(&mut self, addresses: Vec<IpAddr>) {
+        addresses
+            .iter()
+            .for_each(|ip| self.addresses.listed.know(*ip));
         self.addresses.pathless = addresses;
     }
 
@@ -341,6 +345,9 @@ impl Association {
                 &self.cfg,
                 ctx.now,
             );
+            if self.addresses.listed.knows(ip) {
+                path.note_known();
+            }
             if i == 0 {
                 if ip == source.ip() {
                     path.send_from(*inbound.destination);

@@ -31,5 +31,7 @@ impl Association {
             + self.control.capacity() * size_of::<Control>()
             + self.authentication_memory()
             + self.asconf_memory()
+            + self.addresses.pathless.capacity() * size_of::<core::net::IpAddr>()
+            + self.addresses.listed.memory()
     }
 }

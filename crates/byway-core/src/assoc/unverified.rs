@@ -275,9 +275,8 @@ impl Association {
         } else if let Some(path) = self.least_useful() {
             // What is in flight there went to another address, which is no sign of congestion.
             self.take_flight_for_lost(path, LossCause::FastRetransmit);
-            let before = self.paths.get(path).remote().ip();
+            self.keep_address_of(path);
             self.paths.replace(path, new);
-            self.addresses.pathless.push(before);
             if let Some(c) = &mut self.send.concurrent {
                 c.forget_path(path);
             }

@@ -87,6 +87,7 @@ impl Association {
     /// The user asks for a heartbeat now (section 11.1.10).
     pub(crate) fn request_heartbeat(&mut self, path: PathId) -> Result<(), CommandError> {
         self.check_path(path)?;
+        self.owe_heartbeat(path);
         self.want_heartbeat(path);
         Ok(())
     }

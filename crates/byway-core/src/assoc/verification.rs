@@ -45,6 +45,7 @@ impl Association {
         for path in self.paths.ids() {
             if self.paths.get(path).state() == PathState::Unconfirmed {
                 self.paths.confirm(path);
+                self.forget_listed(path);
                 self.set_path_state(ctx, path, PathState::Active);
             }
         }
@@ -53,6 +54,7 @@ impl Association {
     /// A heartbeat proved that an address is the peer's (section 5.4).
     pub(super) fn confirm_path(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         self.paths.confirm(path);
+        self.forget_listed(path);
         self.paths.get_mut(path).errors.clear();
         self.addresses.changed = true;
         self.set_path_state(ctx, path, PathState::Active);

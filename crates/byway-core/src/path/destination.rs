@@ -27,6 +27,8 @@ pub(crate) struct Path {
     pub(super) backup: bool,
     /// Whether it is not confirmed because the peer does not know the source of its packets: its address is the peer's.
     pub(super) unknown_source: bool,
+    /// Whether only the peer says that the address is its own, and it has never answered.
+    pub(super) listed: bool,
     /// Whether the association was set up between these two addresses.
     pub(super) set_up_here: bool,
     pub(crate) mtu: PathMtu,
@@ -97,6 +99,7 @@ impl Path {
             confirmed,
             backup: false,
             unknown_source: false,
+            listed: !confirmed,
             set_up_here: false,
             mtu,
             rtt: RttEstimator::new(&cfg.rto, now),
@@ -207,6 +210,16 @@ impl Path {
     /// Whether the address is the peer's, though the peer may not know the source of what leaves to it.
     pub(crate) fn is_of_peer(&self) -> bool {
         self.confirmed || self.unknown_source
+    }
+
+    /// Whether only the peer says that the address is its own, and it has never answered.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.listed
+    }
+
+    /// The user gave the address, or it answered before, though it must be verified.
+    pub(crate) fn note_known(&mut self) {
+        self.listed = false;
     }
 
     pub(super) fn move_port(&mut self, port: u16) {

@@ -23,6 +23,8 @@ pub(crate) struct Heartbeat {
     lost: Option<Box<Probe>>,
     /// Whether the user wants heartbeats here.
     enabled: bool,
+    /// One may leave to an address that gets no others (`assoc/listed.rs`).
+    owed: bool,
 }
 
 impl Heartbeat {
@@ -31,7 +33,23 @@ impl Heartbeat {
             under_way: None,
             lost: None,
             enabled,
+            owed: false,
         }
+    }
+
+    /// One may leave, although the address gets no others.
+    pub(crate) fn owe(&mut self) {
+        self.owed = true;
+    }
+
+    /// Whether one may leave, although the address gets no others.
+    pub(crate) fn is_owed(&self) -> bool {
+        self.owed
+    }
+
+    /// A heartbeat leaves. Returns whether it was owed.
+    pub(crate) fn take_owed(&mut self) -> bool {
+        core::mem::take(&mut self.owed)
     }
 
     /// Whether the user wants heartbeats here.

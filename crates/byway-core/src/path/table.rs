@@ -308,7 +308,7 @@ impl PathTable {
     /// The address has proved that it is the peer's, or is trusted.
     pub(crate) fn confirm(&mut self, id: PathId) {
         let p = self.get_mut(id);
-        (p.confirmed, p.unknown_source) = (true, false);
+        (p.confirmed, p.unknown_source, p.listed) = (true, false, false);
         self.measure();
     }
 

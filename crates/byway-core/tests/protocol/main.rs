@@ -19,6 +19,7 @@ mod errors;
 mod failover;
 mod icmp;
 mod interleaving;
+mod listed;
 mod lost_answers;
 mod mtu;
 mod nat;

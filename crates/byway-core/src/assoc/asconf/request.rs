@@ -66,6 +66,10 @@ impl Association {
         }
         self.resend_from_elsewhere(ctx);
         self.send_asconf(ctx);
+        if !new.is_empty() {
+            self.ask_listed_again(|_, _| true);
+            self.addresses.listed.forget_all();
+        }
     }
 
     /// The association is established: the peer is told what changed since our INIT or

@@ -227,7 +227,10 @@ impl Association {
     /// A new path begins, and its address is verified by heartbeats. A peer that adds many
     /// addresses has one of them probed per RTO.Initial.
     pub(super) fn begin_path(&mut self, ctx: &mut Ctx<'_>, pair: (SocketAddr, SocketAddr)) {
-        let new = self.new_path(ctx, pair, false);
+        let mut new = self.new_path(ctx, pair, false);
+        if self.addresses.listed.knows(pair.1.ip()) {
+            new.note_known();
+        }
         let path = self.paths.insert(new);
         self.paths.detect_as(&self.cfg);
         if let Some(c) = &mut self.send.concurrent {

@@ -163,9 +163,7 @@ impl Association {
                 continue;
             }
             if self.paths.ids().any(|p| !homeless(self, &p)) {
-                self.addresses
-                    .pathless
-                    .push(self.paths.get(path).remote().ip());
+                self.keep_address_of(path);
                 self.remove_path(ctx, path);
             } else if self.awaits_source() {
                 self.begin_stall();

@@ -149,6 +149,7 @@ impl Association {
         path: PathId,
     ) -> Sent {
         let info = self.begin_probe(ctx, path);
+        self.count_listed(path);
         let mut packet = PacketBuilder::new(buf, self.header());
         packet.heartbeat(&info);
         let p = self.paths.get(path);

@@ -114,6 +114,10 @@ impl Association {
             }
         }
         while let Some(path) = self.heartbeat_wanted() {
+            if self.rests(path) {
+                self.hold_heartbeat(ctx, path);
+                continue;
+            }
             if self.may_probe(path) {
                 return Some(self.send_heartbeat(ctx, buf, path));
             }
