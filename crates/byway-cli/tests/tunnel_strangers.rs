@@ -1,5 +1,6 @@
 //! Strangers at a running `byway serve`, who speak its frames by hand (`src/net/tunnel/frame.rs`).
 
+mod open_metrics;
 mod peers;
 mod spoken;
 
@@ -377,4 +378,46 @@ fn who_breaks_the_frames_again_and_again_is_refused_and_others_are_served() {
     let lines = said.lines().filter(|l| l.contains("127.0.0.7")).count() as u64;
     assert!(lines <= 4 * (begun.elapsed().as_secs() + 2), "{said}");
     assert!(said.contains("too often"), "{said}");
+}
+
+// It was in no account: `serve` said that its peers made it keep next to nothing.
+#[test]
+fn what_waits_for_targets_is_in_the_account_of_a_serve() {
+    let (deaf, _queue, _socket) = deaf_target();
+    let serve = Server::start(&["serve", "--allow", &deaf, "--metrics", "127.0.0.1:0"]);
+    let metrics = serve.metrics.unwrap();
+    let kept = || {
+        let scraped = open_metrics::scrape(metrics);
+        scraped
+            .values("byway_memory_bytes", &[])
+            .iter()
+            .sum::<f64>()
+    };
+    runtime().block_on(async {
+        let stranger = Stranger::connect(&serve, "127.0.0.1:0").await;
+        let (before, block) = (kept(), vec![7; 16 * 1024]);
+        // DATA need not wait for OPENED, which never comes.
+        for connection in 1..=40 {
+            stranger.say(OPEN, connection, b"").await;
+            for _ in 0..3 {
+                stranger.say(DATA, connection, &block).await;
+            }
+        }
+        let all = 40.0 * 3.0 * 16.0 * 1024.0;
+        let begun = Instant::now();
+        while kept() < before + all {
+            assert!(
+                begun.elapsed() < Duration::from_secs(15),
+                "{}",
+                kept() - before
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        stranger.leave().await;
+        while kept() > before + all / 4.0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{}", kept());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    end(serve);
 }

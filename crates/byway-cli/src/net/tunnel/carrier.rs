@@ -1,6 +1,7 @@
 //! One association that carries connections: hands each frame to its connection.
 
 use super::frame::{BLOCK, Cause, FIRST_WINDOW, Frame, HEADER, PPID, Reset, cost};
+use super::kept::{Held, Kept};
 use super::window::Budget;
 use crate::failure::{Failure, Kind};
 use crate::net::joiner::Joiner;
@@ -24,11 +25,16 @@ const MOST_CREDIT: usize = 1 << 30;
 const MOST_WAITING: u64 = 64;
 /// A payload up to this length is copied: it may be a small part of a large datagram's memory.
 const SMALL: usize = 1024;
+/// While more than this waits, longer ones are copied, too: their buffers may be twice as large as what is in them.
+const LAGS: usize = 1 << 20;
+/// What a connection takes without what waits on it: its task and its entry.
+const CONNECTION: usize = 4096;
 
 /// What one association carries, shared by its connections.
 pub(super) struct Carrier {
     channel: Channel,
     pub(super) budget: Arc<Budget>,
+    kept: Arc<Kept>,
     table: Mutex<Table>,
     /// For those who look at the process.
     tally: Tally,
@@ -58,7 +64,7 @@ struct Table {
 /// What the reader of the association knows of a connection.
 struct Entry {
     stream: u16,
-    /// What costs no window comes once: so the queue is bounded.
+    /// What costs no window comes once, so the window bounds the queue. What is in it is charged (`kept`).
     inbound: mpsc::UnboundedSender<Inbound>,
     /// Whether the peer has answered; it does not answer what it has opened.
     answered: bool,
@@ -76,7 +82,7 @@ struct Entry {
 #[derive(Debug)]
 pub(super) enum Inbound {
     Opened,
-    Data(Bytes),
+    Data(Bytes, Held),
     End,
 }
 
@@ -92,6 +98,7 @@ pub(super) struct Connection {
     pub(super) credit: Arc<Semaphore>,
     /// What the peer may still send.
     pub(super) window: Arc<AtomicU64>,
+    _held: Held,
 }
 
 impl Drop for Connection {
@@ -106,6 +113,7 @@ impl Carrier {
         let tally = PROCESS.begin(channel.association().id());
         Arc::new(Carrier {
             tally,
+            kept: Kept::new(channel.association()),
             channel,
             budget,
             table: Mutex::default(),
@@ -194,6 +202,7 @@ impl Carrier {
             reset,
             credit,
             window,
+            _held: self.kept.hold(CONNECTION).0,
         })
     }
 
@@ -282,10 +291,13 @@ impl Carrier {
                     .window
                     .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
                     .map_err(|left| format!("{} bytes in a window of {left}", bytes.len()))?;
-                Inbound::Data(match bytes.len() <= SMALL {
+                let (held, all) = self.kept.hold(cost as usize);
+                let copied = bytes.len() <= SMALL || all > LAGS;
+                let bytes = match copied {
                     true => Bytes::copy_from_slice(&bytes),
                     false => bytes,
-                })
+                };
+                Inbound::Data(bytes, held)
             }
             Frame::WindowUpdate(more) => {
                 let more = more as usize;
@@ -387,4 +399,124 @@ fn message(stream: u16, frame: Bytes) -> Message {
     let mut message = Message::new(stream, frame);
     message.ppid = PPID;
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use byway::{Closed, Endpoint, EndpointOptions, LossReason};
+    use std::net::SocketAddr;
+
+    const CEILING: usize = 8 << 20;
+
+    /// The side that carries, with a ceiling of memory, and a peer that speaks frames by hand.
+    async fn pair() -> ((Endpoint, Association), (Endpoint, Association)) {
+        let at = |from: &str| EndpointOptions::new(vec![from.parse::<SocketAddr>().unwrap()]);
+        let mut options = at("127.0.0.1:0").sctp_port(5001);
+        options.max_memory = CEILING;
+        let serve = Endpoint::bind(options).unwrap();
+        let to = [serve.local_addresses()[0]];
+        let mut options = at("127.0.0.9:0");
+        options.config.setup.outbound_streams = 64;
+        let peer = Endpoint::bind(options).unwrap();
+        let calls = peer.connect(&to, 5001);
+        let (called, taken) = tokio::join!(calls, serve.accept());
+        ((serve, taken.unwrap()), (peer, called.unwrap()))
+    }
+
+    async fn say(peer: &Association, connection: u32, frame: Frame) -> bool {
+        let frame = frame.encode(connection);
+        let stream = (connection % 64) as u16;
+        peer.send(message(stream, frame)).await.is_ok()
+    }
+
+    /// The peer fills the window of this connection, with frames of this length.
+    async fn fill(peer: &Association, connection: u32, len: usize) -> bool {
+        say(peer, connection, Frame::Open(String::new())).await;
+        for _ in 0..FIRST_WINDOW / cost(len) {
+            if !say(peer, connection, Frame::Data(vec![7; len].into())).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn settles(what: impl Fn() -> bool) {
+        let settled = async {
+            while !what() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), settled)
+            .await
+            .expect("the test hangs");
+    }
+
+    // It was in no account: the endpoint held next to nothing, whatever waited for targets.
+    #[tokio::test]
+    async fn what_waits_for_targets_counts_until_they_take_it() {
+        for len in [1, SMALL + 1, BLOCK] {
+            let ((serve, taken), (peer, called)) = pair().await;
+            let carrier = Carrier::new(Channel::plain(taken), Budget::new());
+            let waiting = Arc::new(Mutex::new(Vec::new()));
+            let (reader, opened) = (carrier.clone(), waiting.clone());
+            let reads = tokio::spawn(async move {
+                let open = |connection, _| opened.lock().unwrap().push(connection);
+                reader.read(open).await
+            });
+            let before = serve.memory();
+            for connection in 1..=20 {
+                assert!(fill(&called, connection, len).await);
+            }
+            let full = 20 * (FIRST_WINDOW - cost(BLOCK)) as usize;
+            settles(|| serve.memory() > before + full).await;
+            // Nothing waits inside the association any more, and the queues end.
+            waiting.lock().unwrap().clear();
+            settles(|| serve.memory() < before + full / 4).await;
+            called.abort(b"done").unwrap();
+            reads.await.unwrap();
+            serve.close().await;
+            peer.close().await;
+        }
+    }
+
+    // Half of the ceiling is for one host.
+    #[tokio::test]
+    async fn a_peer_whose_connections_keep_too_much_is_let_go() {
+        let ((serve, taken), (peer, called)) = pair().await;
+        let carrier = Carrier::new(Channel::plain(taken.clone()), Budget::new());
+        let waiting = Arc::new(Mutex::new(Vec::new()));
+        let (reader, opened) = (carrier.clone(), waiting.clone());
+        let reads = tokio::spawn(async move {
+            let open = |connection, _| opened.lock().unwrap().push(connection);
+            reader.read(open).await
+        });
+        let fills = async {
+            for connection in 1..=1000 {
+                if !fill(&called, connection, 1000).await {
+                    return;
+                }
+                assert!(serve.memory() <= CEILING);
+            }
+        };
+        let within = tokio::time::timeout(Duration::from_secs(60), fills);
+        let ended = async {
+            let ended = taken.closed().await;
+            assert!(
+                matches!(
+                    ended,
+                    Closed::Lost {
+                        reason: LossReason::OutOfMemory,
+                        ..
+                    }
+                ),
+                "{ended}"
+            );
+        };
+        let _ = tokio::join!(within, ended);
+        assert!(waiting.lock().unwrap().len() < 1000);
+        reads.await.unwrap();
+        serve.close().await;
+        peer.close().await;
+    }
 }

@@ -207,11 +207,13 @@ impl Connection {
                 return Err(self.over().await);
             };
             match next {
-                Inbound::Data(bytes) => {
+                Inbound::Data(bytes, held) => {
                     tcp.write_all(&bytes).await.map_err(tcp_failed)?;
                     let received = &self.carrier.received;
                     received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                    if let Some(more) = window.take(cost(bytes.len()), inbound.is_empty()) {
+                    let cost = cost(bytes.len());
+                    drop((bytes, held));
+                    if let Some(more) = window.take(cost, inbound.is_empty()) {
                         self.window.fetch_add(more.into(), Ordering::Relaxed);
                         self.say(&Frame::WindowUpdate(more)).await?;
                     }
@@ -229,7 +231,7 @@ impl Connection {
     async fn answer(&self, first: Option<Inbound>) -> Result<(), Broken> {
         match first {
             Some(Inbound::Opened) => Ok(()),
-            Some(Inbound::Data(_) | Inbound::End) => Err(out_of_order()),
+            Some(Inbound::Data(..) | Inbound::End) => Err(out_of_order()),
             None => Err(self.over().await),
         }
     }

@@ -8,6 +8,7 @@ mod connection;
 mod doors;
 mod forward;
 mod frame;
+mod kept;
 mod places;
 mod serve;
 mod window;
