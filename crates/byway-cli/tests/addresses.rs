@@ -14,7 +14,7 @@ use peers::Victim;
 use raw::{Raw, init_fields};
 use sha2::Sha256;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An association with AUTH and ASCONF.
 struct Keyed {
@@ -120,6 +120,26 @@ impl Bystander {
 
     fn ip(&self) -> IpAddr {
         self.0.local_addr().unwrap().ip()
+    }
+
+    /// Waits for a HEARTBEAT and answers it. Returns where it came from.
+    fn answers_a_heartbeat(&self, attacker: &Keyed) -> SocketAddr {
+        let (begun, mut bytes) = (Instant::now(), [0; 2048]);
+        while begun.elapsed() < Duration::from_secs(60) {
+            let Ok((len, from)) = self.0.recv_from(&mut bytes) else {
+                continue;
+            };
+            let packet = Packet::parse(&bytes[..len]).unwrap();
+            let mut chunks = packet.chunks().map(Result::unwrap);
+            if let Some(beat) = chunks.find(|c| c.kind == chunk_type::HEARTBEAT) {
+                let kind = chunk_type::HEARTBEAT_ACK;
+                let raw = &attacker.raw;
+                let answer = raw.packet(raw.tag, |b| b.raw(kind, 0, beat.value));
+                self.0.send_to(&answer, from).unwrap();
+                return from;
+            }
+        }
+        panic!("no HEARTBEAT comes");
     }
 
     /// The types of chunks that come until nothing comes for 300 ms, and their bytes.
@@ -261,6 +281,41 @@ fn added_victims_get_few_heartbeats() {
     assert!(heard.iter().all(|h| h.0.len() <= 5), "{heard:?}");
     let got: usize = heard.iter().map(|h| h.1).sum();
     assert!(got > 0 && got <= 3 * asked, "{got} bytes for {asked}");
+    victim.stays_well();
+}
+
+/// 37: what waits for an address that is deleted goes nowhere, and nothing follows it.
+#[test]
+fn what_waits_for_a_deleted_address_goes_nowhere() {
+    let victim = Victim::new("asconf-queued");
+    let mut keyed = Keyed::up(victim.to);
+    let other = Bystander::new([127, 0, 0, 96], &keyed);
+    for round in 0..5 {
+        let add = keyed.change(|w| {
+            w.add_ip(1, other.ip());
+        });
+        assert_eq!(keyed.answers(&add, 0).0, 1, "{round}");
+        let back = other.answers_a_heartbeat(&keyed);
+        let beat = keyed.raw.packet(keyed.raw.tag, |b| b.heartbeat(&[7; 64]));
+        let delete = keyed.change(|w| {
+            w.delete_ip(2, other.ip());
+        });
+        for _ in 0..8 {
+            other.0.send_to(&beat, back).unwrap();
+        }
+        assert_eq!(keyed.answers(&delete, 0).0, 1, "{round}");
+        // What left before it, probes of the MTU among it. A HEARTBEAT that comes behind it is from a new source, which
+        // is asked.
+        let (kinds, _) = other.hears();
+        let heartbeats = [
+            chunk_type::HEARTBEAT_ACK,
+            chunk_type::HEARTBEAT,
+            chunk_type::PAD,
+        ];
+        assert!(kinds.iter().all(|k| heartbeats.contains(k)), "{kinds:?}");
+        assert_eq!(other.hears().0, [0; 0], "{round}");
+        assert!(keyed.raw.lives(), "{round}");
+    }
     victim.stays_well();
 }
 

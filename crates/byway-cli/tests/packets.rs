@@ -4,7 +4,9 @@
 mod peers;
 mod raw;
 
-use byway_wire::{Chunk, Data, IData, Packet, SkippedMessage, Tsn, chunk_type, param_type};
+use byway_wire::{
+    Chunk, Data, IData, Packet, ParamWriter, SkippedMessage, Tsn, chunk_type, param_type,
+};
 use peers::{Server, Victim, signal};
 use raw::{Raw, TAG, init_fields};
 use std::collections::BTreeSet;
@@ -442,6 +444,74 @@ fn bombs_get_small_answers() {
     raw.send_bytes(&many);
     assert_eq!(raw.hear_some_of(chunk_type::HEARTBEAT_ACK), 1);
     assert_ne!(raw.tag, TAG);
+    victim.stays_well();
+}
+
+/// 18: an INIT ACK has at most three times the bytes of its INIT and fits a packet, whatever the INIT holds and however
+/// many addresses the process has. It is the only answer.
+#[test]
+fn init_acks_are_short_whatever_the_init_holds() {
+    type Params = fn(&mut ParamWriter<'_>);
+    let rows: [(&str, Params); 6] = [
+        ("nothing", |_| {}),
+        ("padding", |w| {
+            w.padding(&[0; 100]);
+        }),
+        ("unknown parameters", |w| {
+            for n in 0..300 {
+                w.raw(0xc200 + n, &[]);
+            }
+        }),
+        ("a long unknown parameter", |w| {
+            w.raw(0xc200, &[7; 1300]);
+        }),
+        ("addresses", |w| {
+            for n in 0..32 {
+                w.address([127, 77, 0, n].into());
+            }
+        }),
+        ("AUTH", |w| {
+            w.random(&[7; 32]);
+            w.chunk_list(&[0xc1, 0x80]);
+            w.hmac_algo(&[3, 1]);
+        }),
+    ];
+    let bind: Vec<String> = (1..=8).map(|n| format!("127.0.0.{n}:0")).collect();
+    let victim = Victim::at("packets-init-ack", &bind.join(","));
+    for (what, params) in rows {
+        let mut raw = Raw::new(victim.to);
+        let [init, answer] = raw.ask_with(params);
+        let (asked, got) = (init.len(), answer.len());
+        assert!(got <= 3 * asked, "{what}: {got} bytes for {asked}");
+        assert!(got <= 1500 - 28, "{what}: {got} bytes");
+        assert_eq!(raw.hear(), None, "{what}");
+    }
+    victim.stays_well();
+}
+
+/// 36: an association that one packet sets up and shuts down is gone with the answer, and its cookie is worth nothing.
+#[test]
+fn a_packet_that_sets_up_and_shuts_down_leaves_nothing() {
+    let victim = Victim::new("packets-at-once");
+    for _ in 0..5 {
+        let mut raw = Raw::new(victim.to);
+        raw.ask();
+        let (cookie, tsn) = (raw.cookie.clone(), Tsn(raw.tsn.wrapping_sub(1)));
+        let all = raw.packet(raw.tag, |b| {
+            b.cookie_echo(&cookie);
+            b.shutdown(tsn);
+            b.shutdown_ack();
+            b.heartbeat(b"dead");
+            b.shutdown(tsn);
+        });
+        raw.send_bytes(&all);
+        assert_eq!(raw.hear_some_of(chunk_type::SHUTDOWN_COMPLETE), 1);
+        assert!(!raw.lives());
+        raw.send_bytes(&all);
+        let (kinds, _) = raw.hear_all();
+        assert!(!kinds.contains(&chunk_type::COOKIE_ACK), "{kinds:?}");
+        assert!(!raw.lives());
+    }
     victim.stays_well();
 }
 

@@ -236,9 +236,14 @@ pub(crate) struct Victim {
 
 impl Victim {
     pub(crate) fn new(name: &str) -> Victim {
+        Victim::at(name, "127.0.0.1:0,127.0.0.2:0")
+    }
+
+    /// The same at these addresses.
+    pub(crate) fn at(name: &str, bind: &str) -> Victim {
         let dir = folder(name);
         let inbox = dir.join("inbox");
-        let server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
+        let server = Server::start_at(&["recv", "--dir", inbox.to_str().unwrap()], bind);
         let to = server.addresses.split(',').next().unwrap().parse().unwrap();
         Victim { server, dir, to }
     }
