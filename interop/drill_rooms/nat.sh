@@ -99,7 +99,7 @@ seen_at_z() { # NAME ADDRESSES: answers leave as the packets came; data follows 
     # What these drop is not in the capture either.
     queues=$(on z tc -s -j qdisc show | jq '[.[].drops // 0] | add')
     for what in answers nonces; do
-        said=$(BLIND=${BLIND:-} python3 "$ROOT/interop/drill_rooms/sources.py" $what "$WORK/z.pcapng" "$2" 2>&1)
+        said=$(BLIND=${BLIND:-} python3 "$ROOT/interop/drill_rooms/sources.py" $what "$WORK/z.pcapng" "$2" "${queues:-0}" 2>&1)
         status=$?
         # What is missing may have been there: this shows neither a fault of byway nor that there is none.
         [ $status = 0 ] || [ -z "$lost" ] || said="the capture shows nothing, as $lost; it looked so: $(tail -n 1 <<< "$said")"
