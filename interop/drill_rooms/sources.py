@@ -124,16 +124,14 @@ def captured(packets: list[Packet], own: set[str]) -> str:
 
 
 def main() -> None:
-    what, capture, addresses, *dropped = sys.argv[1:]
+    what, capture, addresses, dropped = [*sys.argv[1:], "0"][:4]
     own = set(addresses.split(","))
     packets = read(capture)
     if not packets:
         sys.exit("the capture is empty")
     try:
-        if what == "answers":
-            print(answers(packets, own, int(dropped[0]) if dropped else 0))
-        else:
-            print({"nonces": nonces}[what](packets, own))
+        checks = {"answers": lambda: answers(packets, own, int(dropped)), "nonces": lambda: nonces(packets, own)}
+        print(checks[what]())
     except SystemExit as problem:
         sys.exit(f"{problem}; {captured(packets, own)}")
 

@@ -5,7 +5,7 @@ mod peers;
 mod tunnel;
 
 use host::Host;
-use peers::{Server, byway, folder, text, wait_until};
+use peers::{Server, byway, first_line, folder, text, wait_until};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -76,9 +76,7 @@ fn slow_link(name: &str, target: &str) -> (Child, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut line = String::new();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    said.read_line(&mut line).unwrap();
+    let (line, _) = first_line(&mut child);
     let told: serde_json::Value = serde_json::from_str(&line).unwrap();
     let listens = told["paths"][0]["send_to"].as_str().unwrap().to_owned();
     (child, listens)

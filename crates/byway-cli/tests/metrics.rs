@@ -5,10 +5,11 @@ mod peers;
 
 use open_metrics::{ask, parse, scrape};
 use peers::{
-    Server, byway, contents, endless, folder, metrics_at, run, text, wait_for_more, wait_until,
+    Server, byway, contents, endless, first_line, folder, metrics_at, run, text, wait_for_more,
+    wait_until,
 };
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -39,9 +40,7 @@ fn send(file: &Path, to: &str) -> (Child, SocketAddr) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut line = String::new();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    said.read_line(&mut line).unwrap();
+    let (line, mut said) = first_line(&mut child);
     // Somebody has to read it.
     std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
     let metrics = metrics_at(&line).unwrap_or_else(|| panic!("{line}"));

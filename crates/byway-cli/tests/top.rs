@@ -7,8 +7,8 @@ mod tunnel;
 
 use open_metrics::scrape;
 use peers::{
-    Server, byway, endless, ends_within, folder, metrics_at, signal, text, wait_for_more,
-    wait_until,
+    Server, byway, endless, ends_within, first_line, folder, metrics_at, signal, text,
+    wait_for_more, wait_until,
 };
 use relay::Relay;
 use rustix::fs::{Mode, OFlags, open};
@@ -16,7 +16,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use serde_json::Value;
 use std::fs::{File, Permissions, set_permissions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -298,9 +298,7 @@ fn a_path_that_dies_is_told_with_its_cause_by_top_and_by_the_metrics() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(sender.stderr.take().unwrap());
-    let mut line = String::new();
-    said.read_line(&mut line).unwrap();
+    let (line, mut said) = first_line(&mut sender);
     let metrics = metrics_at(&line).unwrap_or_else(|| panic!("{line}"));
     std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
     wait_for_more(&inbox, "endless.bin", 1_000_000);

@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Timers so short that a lost peer is noticed soon.
@@ -154,9 +154,7 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut rest = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        rest.read_line(&mut line).unwrap();
+        let (mut line, mut rest) = first_line(&mut child);
         let metrics = metrics_at(&line);
         if metrics.is_some() {
             line.clear();
@@ -300,6 +298,14 @@ pub(crate) fn wait_for(inbox: &Path, name: &str) -> PathBuf {
 }
 
 /// Waits, and fails a test that hangs.
+/// The first line that a command says on standard error, and what follows.
+pub(crate) fn first_line(child: &mut Child) -> (String, BufReader<ChildStderr>) {
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    (line, said)
+}
+
 pub(crate) fn wait_until(what: impl Fn() -> bool) {
     let begun = Instant::now();
     while !what() {

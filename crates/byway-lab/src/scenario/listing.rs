@@ -71,10 +71,7 @@ pub fn setting_list<S: HasText>(config: &S) -> Vec<ListedSetting> {
                 value => value.clone(),
             },
             on: setting.is_on,
-            choices: match setting.kind {
-                Value::Object(_) => vec!["off".to_owned(), "on".to_owned()],
-                kind => choices::<S>(&template, setting.place, kind),
-            },
+            choices: setting.choices::<S>(&template),
         });
     });
     list
@@ -120,12 +117,17 @@ impl Setting<'_> {
         format!("{} = {}", self.place.join("."), written(self.value))
     }
 
-    /// What there is to choose from; nothing when that is plain.
-    fn remark<S: HasText>(&self, template: &Value) -> String {
-        if self.kind.is_object() {
-            return "off, on".to_owned();
+    /// What there is to choose from; empty if it is no choice.
+    fn choices<S: HasText>(&self, template: &Value) -> Vec<String> {
+        match self.kind {
+            Value::Object(_) => vec!["off".to_owned(), "on".to_owned()],
+            kind => choices::<S>(template, self.place, kind),
         }
-        let choices = choices::<S>(template, self.place, self.kind).join(", ");
+    }
+
+    /// The same in words; nothing when that is plain.
+    fn remark<S: HasText>(&self, template: &Value) -> String {
+        let choices = self.choices::<S>(template).join(", ");
         match self.kind {
             Value::Array(_) => format!("a list, one for each path: {choices}"),
             Value::Number(_) if takes::<S>(template, self.place, Value::Null) => {
