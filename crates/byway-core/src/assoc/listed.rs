@@ -24,7 +24,7 @@ pub(super) const MOST: u8 = 5;
 /// So many of them leave once an RTO.
 const EAGER: u8 = 2;
 /// The path is inactive when so many were lost.
-pub(super) const FAILS_AFTER: u32 = 3;
+const FAILS_AFTER: u32 = 3;
 /// Before the third, and before the fourth.
 const SOON: Duration = Duration::from_secs(15);
 const LATE: Duration = Duration::from_secs(600);

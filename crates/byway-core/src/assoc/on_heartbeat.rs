@@ -2,7 +2,7 @@
 //! 5.4 and 8.3).
 
 use super::dispatch::Gathered;
-use super::{Association, Control, Ctx, Inbound, listed};
+use super::{Association, Control, Ctx, Inbound};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState, PathTimer, PathTrouble, Probe};
@@ -355,7 +355,8 @@ impl Association {
         let p = self.paths.get(path);
         let limit = match p.is_confirmed() {
             true => limit,
-            false if self.is_silent(path) => limit.min(listed::FAILS_AFTER - 1),
+            // The address had its heartbeats, maybe by an earlier path.
+            false if self.is_silent(path) => 0,
             false => limit.min(MOST_UNANSWERED - 1),
         };
         self.blame(path, PathTrouble::HeartbeatLost);

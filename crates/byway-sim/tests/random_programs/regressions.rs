@@ -1038,3 +1038,27 @@ fn a_source_that_leads_nowhere_costs_no_association() {
     assert_eq!(outcome.failures, [""; 0]);
     assert_eq!(outcome.missing, 0);
 }
+
+/// An address that the peer listed and that never answers had most of its heartbeats. The peer takes it away and
+/// adds it again: the new path had one heartbeat, was unconfirmed after it, and nothing said what follows.
+#[test]
+fn a_path_to_an_address_that_had_most_of_its_heartbeats_is_inactive_after_one() {
+    let changes = Settings {
+        asconf: 2,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        paths: vec![path(0); 4],
+        settings: two(changes.clone(), changes),
+        steps: vec![
+            step(0, 1, Op::Addresses(1)),
+            step(17_893, 0, send(0, 1, 1)),
+            step(107, 0, Op::Addresses(1)),
+            step(0, 0, Op::Addresses(5)),
+            step(1000, 0, send(0, 1, 1)),
+        ],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+    assert_eq!(outcome.missing, 0);
+}
