@@ -43,13 +43,18 @@ impl Association {
     fn action(&self, c: &Cookie) -> Action {
         let local = c.local_tag == self.tags.local;
         let peer = c.peer_tag == self.tags.peer;
-        let tied = c.tie_tags == self.tags.tie;
+        let tied = self.is_tied(c);
         match (local, peer) {
             (true, true) => Action::Duplicate,
             (true, false) if self.sets_up() => Action::Collision,
             (_, false) if tied => Action::Restart,
             _ => Action::Discard,
         }
+    }
+
+    /// Whether the cookie has this association's Tie-Tags.
+    pub(crate) fn is_tied(&self, c: &Cookie) -> bool {
+        c.tie_tags == self.tags.tie
     }
 
     fn sets_up(&self) -> bool {
@@ -116,7 +121,7 @@ impl Association {
     fn restart(&mut self, ctx: &mut Ctx<'_>, c: &Cookie, ours: &Ours) {
         let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
         let mut first = Path::new(c.local, c.source, true, &self.cfg, ctx.now);
-        first.note_set_up();
+        first.note_answer_here();
         self.paths = PathTable::new(first);
         let old = core::mem::replace(
             &mut self.recv,

@@ -351,7 +351,7 @@ impl Association {
             if i == 0 {
                 if ip == source.ip() {
                     path.send_from(*inbound.destination);
-                    path.note_set_up();
+                    path.note_answer_here();
                 }
                 if let Some(old) = &old {
                     path.counters = old.clone();
@@ -508,7 +508,7 @@ impl Association {
             local = new.ours.local[other];
         }
         let mut first = Path::new(local, c.source, true, &new.cfg, ctx.now);
-        first.note_set_up();
+        first.note_answer_here();
         let mut a = Association::empty(
             new.id,
             new.cfg.clone(),

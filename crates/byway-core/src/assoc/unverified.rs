@@ -299,6 +299,7 @@ impl Association {
     fn on_source_works(&mut self, ctx: &mut Ctx<'_>, path: PathId, asked: Instant) {
         let p = self.paths.get_mut(path);
         p.counters.heard(ctx.now);
+        p.note_answer_here();
         if !p.is_confirmed() {
             self.confirm_path(ctx, path);
         }

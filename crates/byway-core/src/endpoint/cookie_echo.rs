@@ -9,6 +9,7 @@ use crate::assoc::{Accepted, Association, CookieOutcome, Ctx, Inbound};
 use crate::refusals::Rule;
 use crate::time::{Duration, Instant};
 use byway_wire::{Chunk, RawChunk};
+use core::net::{IpAddr, SocketAddr};
 
 impl Endpoint {
     /// A COOKIE ECHO (section 5.1.5; section 5.2.4 if an association exists).
@@ -46,7 +47,8 @@ impl Endpoint {
             .table
             .find_by_tag(cookie.local_tag, port)
             .or_else(|| self.table.find_proven(*inbound.source, port))
-            .or_else(|| self.table.find_proven(cookie.source, port));
+            .or_else(|| self.table.find_proven(cookie.source, port))
+            .or_else(|| self.find_tied(&cookie));
         let owned = existing.is_some_and(|i| self.table[i].assoc.owns_cookie(&cookie));
         let forgotten = existing.is_none() && self.table.may_be_spent(cookie.created + cookie.life);
         let stale = cookie.staleness(now).filter(|_| !owned);
@@ -58,6 +60,16 @@ impl Endpoint {
             Some(index) => self.on_cookie_of_existing(now, inbound, index, &cookie),
             None => self.accept(now, inbound, &cookie),
         }
+    }
+
+    /// The association whose Tie-Tags the cookie has, if it is at an address that the INIT only listed: there an INIT
+    /// finds it, too (section 5.2.2).
+    fn find_tied(&self, cookie: &Cookie) -> Option<u32> {
+        let at = |ip: &IpAddr| SocketAddr::new(*ip, cookie.source.port());
+        let listed = cookie.addresses.iter().map(at);
+        listed
+            .filter_map(|remote| self.table.find_proven(remote, cookie.peer_port))
+            .find(|i| self.table[*i].assoc.is_tied(cookie))
     }
 
     /// The cookie has expired (section 5.1.5, step 4), or is taken for so.

@@ -29,8 +29,8 @@ pub(crate) struct Path {
     pub(super) unknown_source: bool,
     /// Whether only the peer says that the address is its own, and it has never answered.
     pub(super) listed: bool,
-    /// Whether the association was set up between these two addresses.
-    pub(super) set_up_here: bool,
+    /// Whether the peer has answered between these two addresses: in the set-up, or a heartbeat beside all paths.
+    pub(super) answered_here: bool,
     pub(crate) mtu: PathMtu,
     pub(crate) rtt: RttEstimator,
     pub(super) window: Window,
@@ -100,7 +100,7 @@ impl Path {
             backup: false,
             unknown_source: false,
             listed: !confirmed,
-            set_up_here: false,
+            answered_here: false,
             mtu,
             rtt: RttEstimator::new(&cfg.rto, now),
             window,
@@ -185,14 +185,14 @@ impl Path {
         self.local = local;
     }
 
-    /// The association is being set up between the two addresses of this path.
-    pub(crate) fn note_set_up(&mut self) {
-        self.set_up_here = true;
+    /// The peer answers between the two addresses of this path, though this gives no sample of the round-trip time.
+    pub(crate) fn note_answer_here(&mut self) {
+        self.answered_here = true;
     }
 
     /// Whether the peer has answered what left from this source: a heartbeat or data, or in the set-up.
     pub(crate) fn has_answered_here(&self) -> bool {
-        self.set_up_here || self.rtt.srtt().is_some()
+        self.answered_here || self.rtt.srtt().is_some()
     }
 
     /// Whether it may take data (RFC 9260 section 5.4; RFC 7829).

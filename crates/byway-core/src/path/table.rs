@@ -119,7 +119,7 @@ impl PathTable {
         let lost = p.window.lost;
         let (beside, auth) = (p.mtu.beside_data(), p.mtu.for_auth());
         (p.local, p.mtu, p.rtt) = (local, fresh.mtu, fresh.rtt);
-        p.set_up_here = false;
+        p.answered_here = false;
         (p.control, p.window, p.recovery) = (fresh.control, fresh.window, fresh.recovery);
         p.keep_beside_data((beside, auth), cfg, now);
         p.window.lost = lost;

@@ -1062,3 +1062,48 @@ fn a_path_to_an_address_that_had_most_of_its_heartbeats_is_inactive_after_one() 
     assert_eq!(outcome.failures, [""; 0]);
     assert_eq!(outcome.missing, 0);
 }
+
+/// Z has room for one path. The first address of A fails, and Z goes on to the second.
+fn on_the_second_address(outages: [(u8, u8, u8); 2], then: Vec<Step>) -> Outcome {
+    let one_path = Settings {
+        streams: 16,
+        pmr: 1,
+        ..Settings::default()
+    };
+    let fails = |outage| PathPlan {
+        outages: vec![outage],
+        ..path(10)
+    };
+    let mut steps = vec![step(2000, 0, send(0, 1, 1)), step(5000, 0, send(0, 1, 1))];
+    steps.extend(then);
+    twice(&Program {
+        paths: outages.map(fails).to_vec(),
+        settings: two(Settings::default(), one_path),
+        steps,
+        ..Program::default()
+    })
+}
+
+/// A restarts, and its INIT comes from the first address, which the association of Z has no longer. So Z found the
+/// association by the address that the INIT lists, answered with its Tie-Tags, and did not find it by the cookie: it
+/// had two associations with one peer, and the old one never ended.
+#[test]
+fn a_restart_is_found_by_an_address_that_the_init_only_listed() {
+    let outcome =
+        on_the_second_address([(10, 100, 2), (0, 1, 0)], vec![step(8000, 0, Op::Restart)]);
+    assert_eq!(outcome.failures.len(), 2, "{:?}", outcome.failures);
+    assert!(outcome.failures[1].ends_with("the peer restarted"));
+}
+
+/// A aborts, and its ABORT is lost. What Z sends is answered by an ABORT with the T bit, from where a heartbeat
+/// beside all paths was answered. Z took this for a source that the peer does not know, and never ended.
+#[test]
+fn an_abort_with_the_t_bit_ends_an_association_that_moved_to_another_address() {
+    let then = vec![step(1000, 0, Op::Abort), step(5000, 1, send(0, 1, 1))];
+    let outcome = on_the_second_address([(10, 0, 2), (75, 20, 0)], then);
+    assert_eq!(outcome.failures.len(), 2, "{:?}", outcome.failures);
+    assert!(
+        outcome.failures[1].contains("no such association"),
+        "{outcome:?}"
+    );
+}
