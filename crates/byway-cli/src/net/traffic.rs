@@ -14,17 +14,19 @@ pub(super) struct Traffic(Mutex<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     pairs: Vec<Pair>,
-    /// Bytes of the paths of the association under way, sent and received, at the last look.
-    last: Vec<(PathId, [u64; 2])>,
+    /// What the paths of the association under way have carried at the last look.
+    last: Vec<(PathId, Bytes)>,
 }
+
+/// Bytes sent and received, and those of data that was sent again.
+type Bytes = [u64; 3];
 
 #[derive(Debug)]
 struct Pair {
     /// Without its port, which each association has its own.
     local: SocketAddr,
     remote: SocketAddr,
-    /// Bytes sent and received.
-    bytes: [u64; 2],
+    bytes: Bytes,
 }
 
 impl Traffic {
@@ -32,7 +34,11 @@ impl Traffic {
     pub(super) fn note(&self, paths: &[PathStats]) {
         let mut inner = self.inner();
         for path in paths {
-            let total = [path.bytes_sent, path.bytes_received];
+            let total = [
+                path.bytes_sent,
+                path.bytes_received,
+                path.data_bytes_retransmitted,
+            ];
             let mut local = path.local;
             local.set_port(0);
             inner.add(path.path, (local, path.remote), total);
@@ -53,6 +59,7 @@ impl Traffic {
                 "remote": shown_address(pair.remote),
                 "bytes_sent": pair.bytes[0],
                 "bytes_received": pair.bytes[1],
+                "data_bytes_retransmitted": pair.bytes[2],
             })
         });
         Value::Array(pairs.collect())
@@ -65,12 +72,12 @@ impl Traffic {
 }
 
 impl Inner {
-    fn add(&mut self, id: PathId, (local, remote): (SocketAddr, SocketAddr), total: [u64; 2]) {
+    fn add(&mut self, id: PathId, (local, remote): (SocketAddr, SocketAddr), total: Bytes) {
         let at = self.last.iter().position(|(path, _)| *path == id);
-        let before = at.map_or([0; 2], |at| self.last[at].1);
+        let before = at.map_or(Bytes::default(), |at| self.last[at].1);
         // The number of a path that was removed may be given again.
-        let is_new = (0..2).any(|i| total[i] < before[i]);
-        let before = if is_new { [0; 2] } else { before };
+        let is_new = (0..total.len()).any(|i| total[i] < before[i]);
+        let before = if is_new { Bytes::default() } else { before };
         match at {
             Some(at) => self.last[at].1 = total,
             None => self.last.push((id, total)),
@@ -83,11 +90,11 @@ impl Inner {
             self.pairs.push(Pair {
                 local,
                 remote,
-                bytes: [0; 2],
+                bytes: Bytes::default(),
             });
             self.pairs.len() - 1
         });
-        for i in 0..2 {
+        for i in 0..total.len() {
             self.pairs[pair].bytes[i] += total[i] - before[i];
         }
     }
@@ -114,23 +121,26 @@ mod tests {
             (at(local, 0), at(remote, 9))
         };
         let add = |id, pair, total| traffic.inner().add(PathId(id), pair, total);
-        add(0, pair(1, 11), [100, 10]);
-        add(1, pair(2, 12), [5, 5]);
-        add(0, pair(1, 11), [300, 20]);
+        add(0, pair(1, 11), [100, 10, 0]);
+        add(1, pair(2, 12), [5, 5, 5]);
+        add(0, pair(1, 11), [300, 20, 8]);
         // The path leaves from another address, and later it is another path.
-        add(0, pair(3, 11), [450, 30]);
-        add(0, pair(1, 13), [7, 7]);
+        add(0, pair(3, 11), [450, 30, 9]);
+        add(0, pair(1, 13), [7, 7, 0]);
         traffic.next();
         // Another association.
-        add(0, pair(1, 11), [1, 1]);
+        add(0, pair(1, 11), [1, 1, 1]);
         let expected = [
-            ("10.0.0.1", "10.0.0.11:9", 301, 21),
-            ("10.0.0.2", "10.0.0.12:9", 5, 5),
-            ("10.0.0.3", "10.0.0.11:9", 150, 10),
-            ("10.0.0.1", "10.0.0.13:9", 7, 7),
+            ("10.0.0.1", "10.0.0.11:9", 301, 21, 9),
+            ("10.0.0.2", "10.0.0.12:9", 5, 5, 5),
+            ("10.0.0.3", "10.0.0.11:9", 150, 10, 1),
+            ("10.0.0.1", "10.0.0.13:9", 7, 7, 0),
         ]
-        .map(|(local, remote, sent, received)| {
-            json!({"local": local, "remote": remote, "bytes_sent": sent, "bytes_received": received})
+        .map(|(local, remote, sent, received, again)| {
+            json!({
+                "local": local, "remote": remote, "bytes_sent": sent, "bytes_received": received,
+                "data_bytes_retransmitted": again,
+            })
         });
         assert_eq!(traffic.json(), Value::Array(expected.into()));
     }
