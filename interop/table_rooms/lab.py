@@ -148,8 +148,16 @@ class Lab:
         self.home = self.a
         self.made: list[str] = []
         self.processes: list[Process] = []
+        try:
+            self.build()
+        except BaseException:
+            # Whoever asked for it has nothing to close.
+            self.delete_namespaces()
+            raise
+
+    def build(self) -> None:
         self.host(self.a)
-        if guest is None:
+        if self.guest is None:
             self.host(self.b)
             self.space(self.m)
             for i in (1, 2):
@@ -158,8 +166,8 @@ class Lab:
                 self.cable(self.b, 2, i, self.m, f"br{i}", f"b{i}")
         else:
             for i in (1, 2):
-                self.cable(self.a, 1, i, guest.switch, f"br{i}", f"n{number}p{i}")
-            guest.host(self)
+                self.cable(self.a, 1, i, self.guest.switch, f"br{i}", f"n{self.number}p{i}")
+            self.guest.host(self)
         on(self.a, "nft", "-f", "-", stdin=RULES)
 
     def space(self, ns: str) -> None:
@@ -311,6 +319,9 @@ class Lab:
             process.stop()
         if self.guest is not None:
             self.guest.forget(self)
+        self.delete_namespaces()
+
+    def delete_namespaces(self) -> None:
         for ns in self.made:
             run("ip", "netns", "del", ns, check=False)
 
