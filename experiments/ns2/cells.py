@@ -3,7 +3,8 @@
 
 usage: cells.py PAPER OUT.csv [--ns BINARY] [--trigger N] [--budget SECONDS]
 
-PAPER is caro-2004 or caro-2006: experiments/PAPER/ns2.csv names the cells.
+PAPER is caro-2004, caro-2006 or natarajan-2006: experiments/PAPER/ns2.csv
+names the cells.
 OUT.csv is that table with new figures; OUT.csv.rows keeps a row for each run
 (columns as in run_grid.py), and an interrupted command goes on with it.
 
@@ -12,7 +13,7 @@ BINARY is the copy of ns-2 with RFC 2960's windows (make_rfc2960_variant.py).
 
 Seeds of a cell: 16 (caro-2004); 6, and 30 of the distributions of spurious
 failovers (caro-2006), where each seed takes another loss of the alternate
-path, 0 to 10 %.
+path, 0 to 10 %; 20, and 40 at 10 % (natarajan-2006), one without losses.
 """
 import argparse
 import csv
@@ -36,6 +37,16 @@ def share(text):
 def point(paper, cell, seed):
     """The parameters of a cell of a study, for one seed."""
     study = cell["study"]
+    if paper == "natarajan-2006":
+        buffer = int(cell["buffer"] or 64) * 1024
+        p = grid.cmt(cell["policy"], rbuf=buffer)
+        if study == "congestion":
+            return dict(p, loss0=.01, loss1=share(cell["loss2"]))
+        if study == "buffer":
+            p.update(loss0=.01, loss1=.01)
+        # Path 2 dies at 5 s, for good or for 5 s.
+        back = -1 if study == "failure" else 10
+        return dict(p, fail_path=1, fail_at=5, repair_at=back)
     if paper == "caro-2004":
         p = grid.scheme(cell["policy"])
         p.update(loss0=share(cell["loss1"]), loss1=share(cell["loss2"]))
@@ -65,6 +76,10 @@ def point(paper, cell, seed):
 def seeds(paper, cell):
     if paper == "caro-2004":
         return 16
+    if paper == "natarajan-2006":
+        if cell["study"] in ("failure", "outage"):
+            return 1
+        return 40 if cell["loss2"] == "10" else 20
     return {"spurious": 30, "no-loss": 1}.get(cell["study"], 6)
 
 
@@ -73,10 +88,15 @@ def value(measure, row):
     late = row["t_first_data_s"] and float(row["t_first_data_s"]) > .3
     if row["status"] != "ok" or (float(row["fail_at"]) >= 0 and late):
         return None
-    column = {"transfer_s": "transfer_time_s",
-              "failure1_inactive_s": "detect_s",
-              "path1_failures": "failovers_primary"}[measure]
-    return float(row[column]) if row[column] != "" else None
+    column = {"transfer_s": "transfer_time_s", "done_at_s": "t_done_s",
+              "failure1_inactive_s": "detect_s", "detected_at_s": "detect_s",
+              "rate@5-10": "tp_5_10_kBps",
+              "path1_failures": "failovers_primary"}.get(measure)
+    column = column or measure.replace("timeouts_", "to_data_")
+    if row[column] == "":
+        return None
+    after = float(row["fail_at"]) if measure == "detected_at_s" else 0
+    return float(row[column]) + after
 
 
 def table(out, cells, columns, rows, paper):
@@ -112,7 +132,7 @@ def keys(paper, cell):
 def main():
     global TRIGGER
     ap = argparse.ArgumentParser()
-    ap.add_argument("paper", choices=["caro-2004", "caro-2006"])
+    ap.add_argument("paper", choices=["caro-2004", "caro-2006", "natarajan-2006"])
     ap.add_argument("out")
     ap.add_argument("--ns", default="/usr/bin/ns")
     ap.add_argument("--trigger", type=int, default=4)

@@ -7,7 +7,8 @@ For each number from FIRST to LAST: FOLDER/cmt-NUMBER.json (as in ns2-suite)
 and its packet trace, cmt-NUMBER.csv.gz. `byway-ns2 FOLDER` compares them.
 A scenario has two paths of random rates and delays, buffers, ssthresh, CMT or
 CMT-PF, and a few lost packets at given places in each direction.
---policy: eCmtRtxPolicy_ (0 asap, 1 same, 2 ssthresh, 4 cwnd); else drawn.
+--policy: eCmtRtxPolicy_ (0 asap, 1 same, 2 ssthresh, 3 loss rate,
+4 cwnd); else drawn.
 It ends before the first heartbeat of an idle path, whose time is random.
 """
 import argparse
