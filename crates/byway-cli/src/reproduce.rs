@@ -76,7 +76,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let vacuous = report.vacuous();
     if args.controls && !vacuous.is_empty() {
         let why = format!(
-            "checks that hold where they must not: {}",
+            "checks that are not shown to fail where they must not hold: {}",
             vacuous.join("; ")
         );
         return Err(Failure::new(Kind::Failed, why));

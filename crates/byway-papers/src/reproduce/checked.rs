@@ -1,6 +1,6 @@
 //! A check with what was found.
 
-use super::check::{Changed, Control, RunCount};
+use super::check::{Changed, Control, RunCount, There};
 use super::near::Near;
 use super::rule::Outcome;
 use serde::Serialize;
@@ -32,7 +32,10 @@ pub struct Checked {
     pub runs: RunCount,
     /// What was changed of it since its first version.
     pub changed: Vec<Changed>,
-    /// The cases in which it must not hold; none for a question and for what does not count.
+    /// Whether there are runs by which it would hold; else it can only be refuted.
+    pub can_hold: bool,
+    /// The cases in which it must not hold; none for a question, for what does not count and for what
+    /// can only be refuted.
     pub controls: Vec<Control>,
 }
 
@@ -44,47 +47,60 @@ impl Checked {
     }
 
     /// Whether it would hold whatever the runs: it holds in a case in which it must not, there is
-    /// no such case, or no run of it. A check that has no runs itself says nothing.
+    /// no such case, or no run of it. What holds as run must also be shown not to hold in each of
+    /// them: runs that do not tell show nothing. A check that has no runs itself says nothing.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
-        let shows = |c: &Control| matches!(c.outcome, Some(Outcome::Fails | Outcome::Undecided));
+        let wrong = |c: &Control| match c.there() {
+            There::Holds | There::NoRuns => true,
+            There::Open => self.holds(),
+            There::Fails | There::NotShown => false,
+        };
         // A check that fails is not swapped, which may leave it without a control.
-        let none = self.controls.is_empty() && self.outcome != Outcome::Fails;
-        let shown = !none && self.controls.iter().all(shows);
-        self.counts && self.runs.all > 0 && !shown
+        let none = self.controls.is_empty() && self.can_hold && self.outcome != Outcome::Fails;
+        self.counts && self.runs.all > 0 && (none || self.controls.iter().any(wrong))
     }
 
-    /// The controls in which it holds, or of which there are no runs, in words.
+    /// The controls in which it holds or is undecided, or of which there are no runs, in words.
     #[must_use]
     pub fn vacuous_words(&self) -> String {
-        let named = |outcome| {
-            let controls = self.controls.iter().filter(|c| c.outcome == outcome);
+        let named = |before: &str, there: There| {
+            let controls = self.controls.iter().filter(|c| c.there() == there);
             let names: Vec<&str> = controls.map(|c| c.name).collect();
-            names.join(", ")
+            (!names.is_empty()).then(|| format!("{before} {}", names.join(", ")))
         };
-        match (named(Some(Outcome::Holds)), named(None)) {
-            (holds, none) if holds.is_empty() && none.is_empty() => "no control".to_owned(),
-            (holds, none) if holds.is_empty() => format!("no runs of {none}"),
-            (holds, _) => format!("holds with {holds}"),
+        let wrong = [
+            named("holds with", There::Holds),
+            named("undecided with", There::Open),
+            named("no runs of", There::NoRuns),
+        ];
+        let words: Vec<String> = wrong.into_iter().flatten().collect();
+        match words.is_empty() {
+            true => "no control".to_owned(),
+            false => words.join("; "),
         }
     }
 
     /// The controls of which the runs do not tell whether it holds there.
     pub fn open_controls(&self) -> impl Iterator<Item = &Control> {
-        let open = |c: &&Control| c.outcome == Some(Outcome::Undecided);
+        let open = |c: &&Control| c.there() == There::Open;
         self.controls.iter().filter(open)
+    }
+
+    /// Whether one of its controls can only say that it is not shown.
+    #[must_use]
+    pub fn has_chance_alone(&self) -> bool {
+        self.controls.iter().any(|c| c.there() == There::NotShown)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::check::Dealt;
 
     fn checked(controls: &[Option<Outcome>], runs: usize) -> Checked {
-        let control = |outcome: &Option<Outcome>| Control {
-            name: "mechanism off",
-            outcome: *outcome,
-        };
+        let control = |outcome: &Option<Outcome>| Control::of("mechanism off", *outcome);
         Checked {
             what: String::new(),
             paper: String::new(),
@@ -101,6 +117,7 @@ mod tests {
                 all: runs,
             },
             changed: Vec::new(),
+            can_hold: true,
             controls: controls.iter().map(control).collect(),
         }
     }
@@ -110,7 +127,7 @@ mod tests {
         let fails = Some(Outcome::Fails);
         for (controls, runs, vacuous) in [
             (vec![fails], 3, false),
-            (vec![fails, Some(Outcome::Undecided)], 3, false),
+            (vec![fails, Some(Outcome::Undecided)], 3, true),
             (vec![fails, Some(Outcome::Holds)], 3, true),
             (vec![fails, None], 3, true),
             (vec![], 3, true),
@@ -125,7 +142,31 @@ mod tests {
         assert!(!failing.is_vacuous());
         let typo = checked(&[fails, None], 3);
         assert_eq!(typo.vacuous_words(), "no runs of mechanism off");
-        let open = checked(&[fails, Some(Outcome::Undecided)], 3);
+        let mut open = checked(&[fails, Some(Outcome::Undecided)], 3);
         assert_eq!(open.open_controls().count(), 1);
+        assert_eq!(open.vacuous_words(), "undecided with mechanism off");
+        // What these runs do not show anyway may be undecided elsewhere as well.
+        open.outcome = Outcome::Undecided;
+        assert!(!open.is_vacuous());
+        // What never holds needs no case in which it does not.
+        let mut refuted_at_most = checked(&[], 3);
+        refuted_at_most.outcome = Outcome::Undecided;
+        assert!(refuted_at_most.is_vacuous());
+        refuted_at_most.can_hold = false;
+        assert!(!refuted_at_most.is_vacuous());
+    }
+
+    /// Arms that chance alone tells apart cannot be shown not to differ, so "not shown" is right there.
+    #[test]
+    fn of_arms_of_one_kind_no_more_is_asked_than_can_be() {
+        let mut check = checked(&[Some(Outcome::Undecided)], 3);
+        assert!(check.is_vacuous() && !check.has_chance_alone());
+        check.controls[0].dealt = Some(Dealt {
+            deals: 20,
+            holds: 1,
+            fails: 2,
+            as_run: 20,
+        });
+        assert!(!check.is_vacuous() && check.has_chance_alone());
     }
 }

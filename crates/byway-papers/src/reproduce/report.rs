@@ -2,11 +2,11 @@
 
 use super::ablation::Ablation;
 use super::cells::Place;
+use super::check::There;
 use super::checked::Checked;
 use super::figure::Figure;
 use super::parameters::{Parameter, Profile};
 use super::raw::RawFile;
-use super::rule::Outcome;
 use super::study::Effort;
 use super::verdict::{ClaimResult, Verdict};
 use byway_lab::engine::Resumed;
@@ -206,24 +206,38 @@ impl Report {
         all.filter(|(_, check)| check.counts)
     }
 
-    /// How many checks were put to how many controls, and how many of them show nothing.
+    /// How many checks were put to how many controls, how they came out, and how many checks show
+    /// nothing.
     #[must_use]
     pub fn controls_words(&self) -> String {
-        let (mut checks, mut controls, mut vacuous, mut open) = (0, 0, 0, 0);
-        for (_, check) in self.counted_checks() {
-            checks += 1;
-            controls += check.controls.len();
-            vacuous += usize::from(check.is_vacuous());
-            open += check.open_controls().count();
-        }
+        let checks = || self.counted_checks().map(|(_, check)| check);
+        let there = |what: There| {
+            let controls = checks().flat_map(|c| &c.controls);
+            controls.filter(|c| c.there() == what).count()
+        };
+        let hold = || checks().filter(|c| c.holds());
+        let sound = || hold().filter(|c| !c.is_vacuous());
+        let refuted = checks().filter(|c| !c.can_hold).count();
         format!(
-            "{checks} checks put to {controls} cases in which they must not hold; {} never hold \
-             there, {vacuous} are vacuous; in {} of the cases they fail, in {open} the runs do not tell",
-            checks - vacuous,
-            (self.counted_checks())
-                .flat_map(|(_, check)| &check.controls)
-                .filter(|c| c.outcome == Some(Outcome::Fails))
-                .count()
+            "{} checks put to {} cases in which they must not hold; in {} of the cases they do not hold, in \
+             {} of arms that chance alone tells apart they are not shown to (more cannot be), in {} the runs \
+             do not tell, in {} they hold. Of {} checks that hold as run {} come out of each case as they \
+             must, of these {} with a case that can only say \"not shown\". {} are vacuous{}",
+            checks().count(),
+            checks().map(|c| c.controls.len()).sum::<usize>(),
+            there(There::Fails),
+            there(There::NotShown),
+            there(There::Open),
+            there(There::Holds),
+            hold().count(),
+            sound().count(),
+            sound().filter(|c| c.has_chance_alone()).count(),
+            checks().filter(|c| c.is_vacuous()).count(),
+            match refuted {
+                0 => String::new(),
+                n =>
+                    format!("; {n} have no such case, as they never hold: they can only be refuted"),
+            }
         )
     }
 
@@ -238,7 +252,7 @@ impl Report {
         self.counted_checks().flat_map(named).collect()
     }
 
-    /// The checks that count and hold where they must not, or have no control, and the claims of which
+    /// The checks that count and are not shown to fail where they must not hold, and the claims of which
     /// no check counts.
     #[must_use]
     pub fn vacuous(&self) -> Vec<String> {

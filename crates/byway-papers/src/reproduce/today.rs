@@ -113,6 +113,7 @@ mod tests {
             beyond: None,
             runs: RunCount::default(),
             changed: Vec::new(),
+            can_hold: true,
             controls: Vec::new(),
         }
     }

@@ -28,7 +28,8 @@ pub enum Verdict {
     Undecided,
     /// At least one fails.
     NotReproduced,
-    /// All hold, but one of them would whatever the runs, or none counts: not counted.
+    /// All hold, but one of them is not shown to fail where it must not hold, or none counts: not
+    /// counted.
     Vacuous,
     /// All hold by a setting that was chosen with results in view, and nothing else was found on
     /// which it could be tested: not counted.
@@ -79,7 +80,8 @@ impl Verdict {
             }
             Verdict::NotReproduced => "A check does not hold.",
             Verdict::Vacuous => {
-                "All checks hold, but one of them also where it must not. Not counted."
+                "All checks hold, but one of them is not shown to fail where it must not hold. Not \
+                 counted."
             }
             Verdict::Unvalidated => {
                 "All checks hold, by a setting that was chosen with results in view, and there is \
@@ -238,7 +240,9 @@ pub(super) fn of(
         Verdict::Vacuous if checks.iter().all(|c| !c.counts) => {
             "none of its checks counts".to_owned()
         }
-        Verdict::Vacuous => "a check that cannot fail shows nothing".to_owned(),
+        Verdict::Vacuous => {
+            "a check that is not shown to fail where it must not hold shows nothing".to_owned()
+        }
         Verdict::Unvalidated => "there is nothing else to test it on".to_owned(),
         Verdict::Undecided => claim
             .undecided
@@ -408,6 +412,7 @@ fn evaluate(
         beyond: None,
         runs,
         changed: check.changed.clone(),
+        can_hold: check.kind.can_hold(),
         controls,
     }
 }

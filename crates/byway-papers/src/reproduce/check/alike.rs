@@ -177,6 +177,7 @@ struct Seen {
 
 #[cfg(test)]
 mod tests {
+    use crate::reproduce::check::There;
     use crate::reproduce::check::testing::{cell, controls, evaluate, no_controls};
     use crate::reproduce::rule::Outcome;
 
@@ -212,10 +213,14 @@ mod tests {
         let matters = [same.clone(), other.to_vec()].concat();
         assert_eq!(
             controls(&check, matters),
-            [("across an axis that matters", Some(Outcome::Fails))]
+            [("across an axis that matters", There::Fails)]
         );
         let one = controls(&check, same);
-        assert_eq!(one, [("across an axis that matters", None)], "no cells");
+        assert_eq!(
+            one,
+            [("across an axis that matters", There::NoRuns)],
+            "no cells"
+        );
     }
 
     #[test]

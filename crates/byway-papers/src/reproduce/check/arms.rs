@@ -14,6 +14,9 @@ pub(super) enum Arms {
     /// Both are the arm without the mechanism: each has half of its seeds, so that chance is
     /// all that differs. The seeds are dealt in the way of this number.
     Off(u64),
+    /// As run, by as many runs as [`Arms::Off`] has of each arm: whether a check could tell at all
+    /// by so few.
+    AsManyRuns(u64),
     /// Other runs, which the check names, take the place of an arm: they lack what makes it hold.
     Lacking,
     /// The members are those of another axis, which matters.
@@ -24,7 +27,7 @@ impl Arms {
     /// Its name in results.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Arms::AsRun => "as run",
+            Arms::AsRun | Arms::AsManyRuns(_) => "as run",
             Arms::Swapped => "arms swapped",
             Arms::Equal => "arms equal",
             Arms::Off(_) | Arms::Lacking => "mechanism off",
@@ -40,6 +43,9 @@ impl Arms {
             Arms::Equal => (without.clone(), without),
             Arms::Off(_) if without.n < 4 => (without.clone(), without),
             Arms::Off(deal) => (without.part(deal, 2, 0), without.part(deal, 2, 1)),
+            // Both have the same seeds, as they have in the whole.
+            Arms::AsManyRuns(_) if with.n.min(without.n) < 4 => (with, without),
+            Arms::AsManyRuns(deal) => (with.part(deal, 2, 0), without.part(deal, 2, 0)),
         }
     }
 }

@@ -244,8 +244,8 @@ mod tests {
             evaluate(&check, cells(0.5)).unwrap().outcome,
             Outcome::Undecided
         );
-        for (name, outcome) in controls(&check, cells(9.0)) {
-            assert_eq!(outcome, Some(Outcome::Fails), "{name}");
+        for (name, there) in controls(&check, cells(9.0)) {
+            assert!(there.is_right(), "{name}: {there:?}");
         }
     }
 

@@ -199,8 +199,8 @@ mod tests {
             evaluate(&level, cells(13.0)).unwrap().outcome,
             Outcome::Holds
         );
-        for (name, outcome) in controls(CHECK, cells(13.0)) {
-            assert_eq!(outcome, Some(Outcome::Fails), "{name}");
+        for (name, there) in controls(CHECK, cells(13.0)) {
+            assert!(there.is_right(), "{name}: {there:?}");
         }
     }
     /// Losses are measured, so a point may have no runs: a side without its points shows nothing.

@@ -112,8 +112,8 @@ mod tests {
             evaluate(check, cells(40.0)).unwrap().outcome,
             Outcome::Fails
         );
-        for (name, outcome) in controls(check, cells(15.0)) {
-            assert_eq!(outcome, Some(Outcome::Fails), "{name}");
+        for (name, there) in controls(check, cells(15.0)) {
+            assert!(there.is_right(), "{name}: {there:?}");
         }
         let noisy = vec![
             at(1.0, "A", 10.0),

@@ -8,6 +8,7 @@ pub mod among;
 mod arms;
 mod blocked;
 pub mod change;
+mod control;
 pub mod crossing;
 pub mod extreme;
 mod finding;
@@ -18,6 +19,7 @@ pub mod mean;
 pub mod order;
 pub mod special;
 
+pub use control::{Control, Dealt, There};
 pub use finding::{Finding, RunCount};
 
 use super::cap::Cap;
@@ -102,27 +104,6 @@ pub enum Kind {
     Special(special::Special),
 }
 
-/// How often the runs of one arm are dealt to both; a check that then holds more often than in a
-/// fifth of the cases is no test.
-const DEALS: u64 = 20;
-
-/// A case in which a check must not hold, and what it says there.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Control {
-    /// What the check was put to.
-    pub name: &'static str,
-    /// What it says; none if there are no cells of this case, so that nothing is said.
-    pub outcome: Option<Outcome>,
-}
-
-impl Control {
-    /// In words.
-    #[must_use]
-    pub fn words(&self) -> &'static str {
-        self.outcome.map_or("no such runs", Outcome::words)
-    }
-}
-
 impl Kind {
     /// Puts the check to cells; none when they have nothing to say about it.
     #[must_use]
@@ -156,11 +137,14 @@ impl Kind {
         let found = self.evaluate(cells, level);
         let opposite = found.is_some_and(|f| f.outcome == Outcome::Fails);
         let put = arms.iter().filter(|a| !(opposite && **a == Arms::Swapped));
-        put.map(|arms| Control {
-            name: arms.name(),
-            outcome: self.there(cells, level, *arms),
-        })
-        .collect()
+        let put = put.map(|arms| match arms {
+            Arms::Off(_) => Control::of_deals(arms.name(), self.dealt(cells, level)),
+            _ => {
+                let found = self.put_to(cells, level, *arms);
+                Control::of(arms.name(), found.map(|f| f.outcome))
+            }
+        });
+        put.collect()
     }
 
     /// The cases in which it must not hold.
@@ -169,8 +153,8 @@ impl Kind {
             Kind::Mean(k) if k.off.is_empty() => &[],
             Kind::Extreme(k) if k.off.is_empty() => &[],
             Kind::Mean(_) | Kind::Extreme(_) | Kind::Special(_) => &[Arms::Lacking],
-            // It never holds.
-            Kind::Among(_) | Kind::Jointly(_) => &[Arms::AsRun],
+            // They never hold.
+            Kind::Among(_) | Kind::Jointly(_) => &[],
             Kind::Order(k) => k.controls(),
             Kind::Change(k) => k.controls(),
             Kind::Gains(k) => k.controls(),
@@ -190,20 +174,14 @@ impl Kind {
         self.cases().iter().map(of).collect()
     }
 
-    /// What it says of a case in which it must not hold. Chance alone makes a test at 5 % hold
-    /// now and then, so the runs of one arm are dealt to both several times: what then holds in no
-    /// more than a fifth of the cases does not hold there. None without cells of the case.
-    fn there(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Outcome> {
+    /// What it says where both arms have runs of one kind, dealt to them several times, and what it
+    /// says of as many runs of the arms as they are. None without cells.
+    fn dealt(&self, cells: &Cells, level: Level) -> Option<Dealt> {
         let at = |arms| Some(self.put_to(cells, level, arms)?.outcome);
-        if !matches!(arms, Arms::Off(_)) {
-            return at(arms);
-        }
-        let all: Option<Vec<Outcome>> = (0..DEALS).map(|deal| at(Arms::Off(deal))).collect();
-        let holds = all?.into_iter().filter(|o| *o == Outcome::Holds);
-        Some(match holds.count() as u64 > DEALS / 5 {
-            true => Outcome::Holds,
-            false => Outcome::Fails,
-        })
+        let of = |arms: fn(u64) -> Arms| -> Option<Vec<Outcome>> {
+            (0..control::DEALS).map(|deal| at(arms(deal))).collect()
+        };
+        Some(Dealt::of(&of(Arms::Off)?, &of(Arms::AsManyRuns)?))
     }
 
     /// Why as many runs as there may be cannot show that it holds; none if they can, or if that is
@@ -224,7 +202,14 @@ impl Kind {
     /// refuted.
     #[must_use]
     pub fn may_be_decided(&self) -> bool {
-        self.counts() && !matches!(self, Kind::Among(_) | Kind::Jointly(_))
+        self.counts() && self.can_hold()
+    }
+
+    /// Whether there are runs by which it would hold. A value that the paper took from one run can only
+    /// be refuted.
+    #[must_use]
+    pub fn can_hold(&self) -> bool {
+        !matches!(self, Kind::Among(_) | Kind::Jointly(_))
     }
 
     /// Whether it can fail; else it is a figure for an answer.
@@ -266,8 +251,9 @@ impl Kind {
 
 #[cfg(test)]
 pub(crate) mod testing {
+    use super::There;
     use crate::reproduce::cells::{Cell, Cells, Value};
-    use crate::reproduce::rule::{Level, Outcome};
+    use crate::reproduce::rule::Level;
     use crate::reproduce::sample::{Kind, Sample};
 
     /// A cell at `loss2` of `policy` with values of the measure "t".
@@ -297,10 +283,10 @@ pub(crate) mod testing {
     }
 
     /// What it says of its controls.
-    pub(crate) fn controls(check: &str, cells: Vec<Cell>) -> Vec<(&'static str, Option<Outcome>)> {
+    pub(crate) fn controls(check: &str, cells: Vec<Cell>) -> Vec<(&'static str, There)> {
         let put = read(check).kind.controls(&Cells(cells), Level::default());
         assert!(!put.is_empty(), "{check}");
-        put.into_iter().map(|c| (c.name, c.outcome)).collect()
+        put.into_iter().map(|c| (c.name, c.there())).collect()
     }
 
     /// Whether there is none.
