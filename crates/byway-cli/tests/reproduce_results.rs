@@ -19,7 +19,7 @@ setting = "two paths"
 id = "transfer"
 what = "A file over two paths."
 scenario = "transfer"
-axes = { loss1 = [0, 5], loss2 = [0] }
+axes = { loss1 = [0, 5, 15], loss2 = [0] }
 seeds = { quick = 3, full = 12 }
 [[claim]]
 id = "S1"
@@ -35,7 +35,7 @@ where = { loss1 = 0 }
 measure = "transfer_s"
 unit = "s"
 between = [0.5, 3]
-off = { loss1 = 5 }
+off = { loss1 = 15 }
 [[claim]]
 id = "S2"
 section = "section I"
@@ -95,6 +95,24 @@ where = { loss1 = 0 }
 measure = "transfer_s"
 unit = "s"
 between = [0.5, 3]
+off = { loss1 = 15 }
+"#;
+
+/// A claim that holds, with a control of which few runs do not tell whether it holds there, too.
+const OPEN: &str = r#"
+[[claim]]
+id = "S6"
+section = "section I"
+says = "It takes a second without loss."
+[[claim.check]]
+kind = "mean"
+what = "transfer without loss"
+paper = "about a second"
+study = "transfer"
+where = { loss1 = 0 }
+measure = "transfer_s"
+unit = "s"
+between = [0.5, 3]
 off = { loss1 = 5 }
 "#;
 
@@ -136,11 +154,11 @@ fn an_undecided_claim_gets_twice_and_four_times_the_seeds_and_no_other_one_does(
     let once = json(&dir, &[]);
     assert_eq!(claim(&once, "S2")["verdict"], "undecided");
     assert_eq!((&runs(&once, "S2"), &once["looks"]), (&3.into(), &1.into()));
-    // Three looks: 3, 6 and 12 seeds of both cells, as one study has both.
+    // Three looks: 3, 6 and 12 seeds of three cells, as one study has all.
     let looked = json(&dir, &["--until-decided", "--raw", "raw"]);
     assert_eq!(looked["looks"], 3);
     assert_eq!(runs(&looked, "S2"), 12);
-    assert_eq!(looked["runs"], 2 * 12);
+    assert_eq!(looked["runs"], 3 * 12);
     let files: Vec<&str> = looked["raw"]
         .as_array()
         .unwrap()
@@ -158,7 +176,7 @@ fn an_undecided_claim_gets_twice_and_four_times_the_seeds_and_no_other_one_does(
     // What is decided at the first look stays with its seeds.
     let decided = json(&dir, &["S1", "--until-decided"]);
     assert_eq!(claim(&decided, "S1")["verdict"], "reproduced");
-    assert_eq!(decided["runs"], 2 * 3);
+    assert_eq!(decided["runs"], 3 * 3);
     // A stricter test of each look: 12 seeds at once and in three looks are the same runs.
     let at_once = json(&dir, &["--full", "S2"]);
     let byway = |report: &Value| claim(report, "S2")["checks"][0]["byway"].clone();
@@ -191,9 +209,9 @@ fn other_settings_stand_beside_and_full_has_them_with_fewer_seeds() {
     }
     // The papers' own settings give the same with and without them.
     assert_eq!(claim(&quick, "S1")["checks"], claim(&plain, "S1")["checks"]);
-    // 2 cells of 24 seeds, and of 4 times 3 by each preset.
+    // 3 cells of 24 seeds, and of 4 times 3 by each preset.
     let full = json(&dir, &["--full"]);
-    assert_eq!(full["runs"], 2 * 24 + 2 * 2 * 12);
+    assert_eq!(full["runs"], 3 * 24 + 2 * 3 * 12);
     let markdown = std::fs::read_to_string(dir.join("out/reproduce.md")).unwrap();
     assert!(
         markdown.contains("| claim | verdict | rfc2960 | rfc9260 |"),
@@ -343,7 +361,7 @@ fn results_say_by_what_they_were_made_and_figures_are_files() {
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows[0], "panel,line,source,x,y,low_95,high_95,runs");
     assert!(
-        rows.len() == 3 && rows[1].starts_with(",file,byway,0,"),
+        rows.len() == 4 && rows[1].starts_with(",file,byway,0,"),
         "{csv}"
     );
 }
@@ -387,4 +405,31 @@ fn a_check_that_cannot_fail_ends_the_command_with_an_error() {
     assert_eq!(claim(&report, "S3")["verdict"], "vacuous");
     let out = run(&dir, &["S1", "S2", "--controls"]);
     assert!(out.status.success(), "{}", text(&out.stderr));
+}
+
+/// Undecided is no failure: what is not shown to fail where it must not hold is not counted.
+#[test]
+fn a_control_of_which_the_runs_do_not_tell_shows_nothing() {
+    let dir = folder("results-open", &format!("{CLAIMS}{OPEN}"));
+    let out = run(&dir, &["S6", "--controls"]);
+    let (said, printed) = (text(&out.stderr), text(&out.stdout));
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("S6, transfer without loss: undecided with mechanism off"),
+        "{said}"
+    );
+    assert!(printed.contains("in 1 the runs do not tell"), "{printed}");
+    let report = json(&dir, &[]);
+    let found = claim(&report, "S6");
+    assert_eq!(found["checks"][0]["outcome"], "holds");
+    assert_eq!(found["verdict"], "vacuous");
+    // The same check, put to a case that the runs do decide.
+    assert_eq!(claim(&report, "S1")["verdict"], "reproduced");
+    let controls = std::fs::read_to_string(dir.join("out/reproduce.md")).unwrap();
+    for row in [
+        "| S6 | transfer without loss | holds | mechanism off | undecided | **vacuous** |",
+        "| S1 | transfer without loss | holds | mechanism off | does not hold | as it must |",
+    ] {
+        assert!(controls.contains(row), "{row}: {controls}");
+    }
 }

@@ -46,16 +46,19 @@ impl Checked {
         self.outcome == Outcome::Holds
     }
 
-    /// Whether it would hold whatever the runs: it holds in a case in which it must not, there is
-    /// no such case, or no run of it. What holds as run must also be shown not to hold in each of
-    /// them: runs that do not tell show nothing. A check that has no runs itself says nothing.
+    /// Whether it shows nothing: it [cannot fail](Checked::cannot_fail), or holds as run and is not
+    /// shown to fail in each case in which it must not hold. Runs that do not tell show nothing.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
-        let wrong = |c: &Control| match c.there() {
-            There::Holds | There::NoRuns => true,
-            There::Open => self.holds(),
-            There::Fails | There::NotShown => false,
-        };
+        let is_open = self.open_controls().next().is_some();
+        self.cannot_fail() || (self.counts && self.runs.all > 0 && self.holds() && is_open)
+    }
+
+    /// Whether it would hold whatever the runs: it holds in a case in which it must not, there is
+    /// no such case, or no run of it. A check that has no runs itself says nothing.
+    #[must_use]
+    pub fn cannot_fail(&self) -> bool {
+        let wrong = |c: &Control| matches!(c.there(), There::Holds | There::NoRuns);
         // A check that fails is not swapped, which may leave it without a control.
         let none = self.controls.is_empty() && self.can_hold && self.outcome != Outcome::Fails;
         self.counts && self.runs.all > 0 && (none || self.controls.iter().any(wrong))
@@ -143,6 +146,7 @@ mod tests {
         let typo = checked(&[fails, None], 3);
         assert_eq!(typo.vacuous_words(), "no runs of mechanism off");
         let mut open = checked(&[fails, Some(Outcome::Undecided)], 3);
+        assert!(open.is_vacuous() && !open.cannot_fail());
         assert_eq!(open.open_controls().count(), 1);
         assert_eq!(open.vacuous_words(), "undecided with mechanism off");
         // What these runs do not show anyway may be undecided elsewhere as well.

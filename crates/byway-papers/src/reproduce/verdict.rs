@@ -235,7 +235,7 @@ pub(super) fn of(
         .map(|c| evaluate(c, ours, ns2, level, !asked))
         .collect();
     let validation = validation(claim, ours, ns2, level);
-    let verdict = verdict(claim, &checks, &validation);
+    let verdict = verdict(claim, &checks, &validation, Checked::is_vacuous);
     let reason = (!verdict.holds() && !asked).then(|| match verdict {
         Verdict::Vacuous if checks.iter().all(|c| !c.counts) => {
             "none of its checks counts".to_owned()
@@ -290,7 +290,13 @@ pub(super) fn ablated(
         .collect();
     Ablated {
         settings,
-        verdict: verdict(claim, &checks, &validation(claim, cells, &none, level)),
+        // No verdict is counted by these few runs: their controls need not be decided.
+        verdict: verdict(
+            claim,
+            &checks,
+            &validation(claim, cells, &none, level),
+            Checked::cannot_fail,
+        ),
         outcomes: checks.iter().map(|c| c.outcome).collect(),
         byway: checks.into_iter().map(|c| c.byway).collect(),
     }
@@ -314,11 +320,15 @@ fn counted<'a>(
     checks.iter().chain(validation).collect()
 }
 
-fn verdict(claim: &Claim, checks: &[Checked], validation: &[Checked]) -> Verdict {
+fn verdict(
+    claim: &Claim,
+    checks: &[Checked],
+    validation: &[Checked],
+    is_vacuous: fn(&Checked) -> bool,
+) -> Verdict {
     let all = counted(claim, checks, validation);
     // Figures that are only shown add up to nothing.
-    let shows_nothing =
-        || checks.iter().any(Checked::is_vacuous) || checks.iter().all(|c| !c.counts);
+    let shows_nothing = || checks.iter().any(is_vacuous) || checks.iter().all(|c| !c.counts);
     match Outcome::all(all.into_iter().map(|c| c.outcome)) {
         Outcome::Fails => Verdict::NotReproduced,
         Outcome::Undecided => Verdict::Undecided,
