@@ -569,7 +569,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) raw: Option<PathBuf>,
     /// Also print the cases in which each check must not hold, and what it says there, and write them
-    /// to controls.md; a check that holds there is an error, with status 1
+    /// to controls.md; a check that is not shown to fail there is an error, with status 1
     #[arg(long)]
     pub(crate) controls: bool,
     /// Put the claims to plain settings, too: presets rfc2960 and rfc9260 without any of
@@ -587,7 +587,7 @@ pub(crate) struct ReproduceArgs {
     /// the runs; with --full as --ablation
     #[arg(long)]
     pub(crate) sensitivity: bool,
-    /// Run undecided claims with twice the seeds, and once more with four times, if that does not
+    /// Run undecided claims with twice the seeds, and once more with four times, the cap, if that does not
     /// decide them. The three looks share the 5 % of each test
     #[arg(long)]
     pub(crate) until_decided: bool,

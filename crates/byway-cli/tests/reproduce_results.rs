@@ -159,6 +159,14 @@ fn an_undecided_claim_gets_twice_and_four_times_the_seeds_and_no_other_one_does(
     assert_eq!(looked["looks"], 3);
     assert_eq!(runs(&looked, "S2"), 12);
     assert_eq!(looked["runs"], 3 * 12);
+    // The cap, and what it leaves undecided, stand in the report and on the page.
+    assert_eq!(claim(&looked, "S2")["verdict"], "undecided");
+    let cap = "undecided claims looked at up to 3 times, with up to 4 times the seeds, which is the cap \
+               (1 undecided at it)";
+    for file in ["out/reproduce.md", "out/reproduce.html"] {
+        let told = std::fs::read_to_string(dir.join(file)).unwrap();
+        assert!(told.contains(cap), "{file}: {told}");
+    }
     let files: Vec<&str> = looked["raw"]
         .as_array()
         .unwrap()

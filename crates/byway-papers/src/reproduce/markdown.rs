@@ -39,10 +39,7 @@ pub fn render(report: &Report, agreement: Option<&Agreement>) -> String {
         report.runs_words(),
         report.effort,
         report.first_seed,
-        match report.looks {
-            0 | 1 => "looked at once".to_owned(),
-            looks => format!("undecided claims looked at up to {looks} times"),
-        }
+        report.looks_words()
     );
     if !headline.is_empty() {
         summary(&mut out, report);

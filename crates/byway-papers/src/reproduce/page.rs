@@ -42,12 +42,13 @@ pub fn html(
     }
     let _ = writeln!(
         out,
-        "<p class=\"quiet\">byway {}, {} effort, {} runs ({}; shared is a run that several \
+        "<p class=\"quiet\">byway {}, {} effort, {}, {} runs ({}; shared is a run that several \
          cells asked for, or that is the same under a setting that it never came to ask for). \
          A figure stands on distinct runs; intervals are 95 % confidence intervals over clusters \
          of runs with one seed; all policies meet the same losses.</p>",
         escape(version),
         report.effort,
+        report.looks_words(),
         report.runs,
         report.runs_words()
     );

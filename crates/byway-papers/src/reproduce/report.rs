@@ -174,6 +174,21 @@ impl Report {
         words
     }
 
+    /// How often the runs were looked at, and the cap of the seeds, in words.
+    #[must_use]
+    pub fn looks_words(&self) -> String {
+        let Some(more) = self.looks.checked_sub(1).filter(|more| *more > 0) else {
+            return "looked at once, without more seeds for what is undecided".to_owned();
+        };
+        format!(
+            "undecided claims looked at up to {} times, with up to {} times the seeds, which is the cap \
+             ({} undecided at it); the looks share the 5 %",
+            self.looks,
+            1_u64 << more.min(63),
+            self.count(Verdict::Undecided)
+        )
+    }
+
     /// The digests of the rule, and of rule and claims of each paper, in words.
     #[must_use]
     pub fn digests(&self) -> String {
