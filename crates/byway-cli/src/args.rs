@@ -569,7 +569,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) raw: Option<PathBuf>,
     /// Also print the cases in which each check must not hold, and what it says there, and write them
-    /// to controls.md; a check that is not shown to fail there is an error, with status 1
+    /// to controls.md; a check that holds there, and a claim that does not count as a check of it is not
+    /// shown to fail, are errors, with status 1
     #[arg(long)]
     pub(crate) controls: bool,
     /// Put the claims to plain settings, too: presets rfc2960 and rfc9260 without any of

@@ -418,7 +418,11 @@ fn a_check_that_cannot_fail_ends_the_command_with_an_error() {
 /// Undecided is no failure: what is not shown to fail where it must not hold is not counted.
 #[test]
 fn a_control_of_which_the_runs_do_not_tell_shows_nothing() {
-    let dir = folder("results-open", &format!("{CLAIMS}{OPEN}"));
+    let failing = "[[claim.check]]\nkind = \"mean\"\nwhat = \"the same\"\npaper = \"minutes\"\n\
+                   study = \"transfer\"\nwhere = { loss1 = 0 }\nmeasure = \"transfer_s\"\n\
+                   between = [100, 200]\noff = { loss1 = 15 }\n";
+    let not_so = format!("{}{failing}", OPEN.replace("S6", "S7"));
+    let dir = folder("results-open", &format!("{CLAIMS}{OPEN}{not_so}"));
     let out = run(&dir, &["S6", "--controls"]);
     let (said, printed) = (text(&out.stderr), text(&out.stdout));
     assert_eq!(out.status.code(), Some(1), "{said}");
@@ -440,4 +444,13 @@ fn a_control_of_which_the_runs_do_not_tell_shows_nothing() {
     ] {
         assert!(controls.contains(row), "{row}: {controls}");
     }
+    // Where the claim does not hold anyway, it costs nothing.
+    assert_eq!(claim(&report, "S7")["verdict"], "not_reproduced");
+    let out = run(&dir, &["S7", "--controls"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let printed = text(&out.stdout);
+    assert!(
+        printed.contains("S7 transfer without loss: undecided with mechanism off"),
+        "{printed}"
+    );
 }

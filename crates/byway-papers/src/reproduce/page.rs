@@ -145,9 +145,12 @@ fn summary(report: &Report) -> String {
             escape(&paper.title)
         );
         for claim in &paper.claims {
+            let near = claim.near.as_ref().map_or_else(String::new, |n| {
+                format!("<small>How near: {}.</small>", escape(&n.words))
+            });
             let _ = writeln!(
                 out,
-                "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td>{3}<td>{2}</td></tr>",
+                "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}{near}</td>{3}<td>{2}</td></tr>",
                 claim.id,
                 escape(&claim.says),
                 badge(claim.verdict, &claim.verdict_words()),

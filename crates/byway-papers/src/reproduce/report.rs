@@ -267,11 +267,14 @@ impl Report {
         self.counted_checks().flat_map(named).collect()
     }
 
-    /// The checks that count and are not shown to fail where they must not hold, and the claims of which
-    /// no check counts.
+    /// What makes a claim not count: the checks that cannot fail, those for which a claim is vacuous, and
+    /// the claims of which no check counts. A check that is not shown to fail costs nothing where its claim
+    /// does not hold anyway.
     #[must_use]
     pub fn vacuous(&self) -> Vec<String> {
-        let vacuous = self.counted_checks().filter(|(_, c)| c.is_vacuous());
+        let costs = |claim: &ClaimResult| claim.verdict == Verdict::Vacuous;
+        let vacuous = (self.counted_checks())
+            .filter(|(claim, c)| c.cannot_fail() || (costs(claim) && c.is_vacuous()));
         let checks = vacuous.map(|(claim, check)| {
             format!("{}, {}: {}", claim.id, check.what, check.vacuous_words())
         });
