@@ -90,6 +90,14 @@ impl Checked {
         self.controls.iter().filter(open)
     }
 
+    /// Whether by as few runs of the arms as they are, as that control has, it would hold more often than
+    /// chance may make it hold there.
+    #[must_use]
+    pub fn tells_by_few(&self) -> bool {
+        let mut chance = (self.controls.iter()).filter(|c| c.there() == There::NotShown);
+        chance.all(|c| c.dealt.is_some_and(|d| d.tells()))
+    }
+
     /// Whether one of its controls can only say that it is not shown.
     #[must_use]
     pub fn has_chance_alone(&self) -> bool {
@@ -171,6 +179,9 @@ mod tests {
             fails: 2,
             as_run: 20,
         });
-        assert!(!check.is_vacuous() && check.has_chance_alone());
+        assert!(!check.is_vacuous() && check.has_chance_alone() && check.tells_by_few());
+        // Too weak for so few runs: told, as the control alone does not show it.
+        check.controls[0].dealt.as_mut().unwrap().as_run = 4;
+        assert!(check.has_chance_alone() && !check.tells_by_few());
     }
 }

@@ -420,6 +420,7 @@ pub fn controls(report: &Report) -> String {
             let so = match control.there() {
                 there if there.is_right() => "as it must",
                 There::Open if !check.holds() => "shows nothing; nor does the check",
+                There::NoRuns if check.runs.all == 0 => "nor of the check",
                 _ => "**vacuous**",
             };
             row(control.name, &control.words(), so);

@@ -232,21 +232,25 @@ impl Report {
         };
         let hold = || checks().filter(|c| c.holds());
         let sound = || hold().filter(|c| !c.is_vacuous());
+        let chance = || sound().filter(|c| c.has_chance_alone());
         let refuted = checks().filter(|c| !c.can_hold).count();
         format!(
             "{} checks put to {} cases in which they must not hold; in {} of the cases they do not hold, in \
              {} of arms that chance alone tells apart they are not shown to (more cannot be), in {} the runs \
-             do not tell, in {} they hold. Of {} checks that hold as run {} come out of each case as they \
-             must, of these {} with a case that can only say \"not shown\". {} are vacuous{}",
+             do not tell, in {} they hold, and of {} there are no runs. Of {} checks that hold as run {} come out of each case as they \
+             must, of these {} with a case that can only say \"not shown\" ({} of them hold by as few runs, \
+             dealt alike, in more than a fifth of the deals). {} are vacuous{}",
             checks().count(),
             checks().map(|c| c.controls.len()).sum::<usize>(),
             there(There::Fails),
             there(There::NotShown),
             there(There::Open),
             there(There::Holds),
+            there(There::NoRuns),
             hold().count(),
             sound().count(),
-            sound().filter(|c| c.has_chance_alone()).count(),
+            chance().count(),
+            chance().filter(|c| c.tells_by_few()).count(),
             checks().filter(|c| c.is_vacuous()).count(),
             match refuted {
                 0 => String::new(),

@@ -45,11 +45,20 @@ impl Dealt {
         }
     }
 
+    /// Whether by as many runs of the arms as they are it holds more often than chance may.
+    #[must_use]
+    pub fn tells(&self) -> bool {
+        self.share(self.as_run) > BY_CHANCE
+    }
+
+    fn share(&self, n: usize) -> f64 {
+        n as f64 / self.deals.max(1) as f64
+    }
+
     fn outcome(&self) -> Outcome {
-        let share = |n: usize| n as f64 / self.deals.max(1) as f64;
-        if share(self.holds) > BY_CHANCE {
+        if self.share(self.holds) > BY_CHANCE {
             Outcome::Holds
-        } else if share(self.fails) >= 1.0 - BY_CHANCE {
+        } else if self.share(self.fails) >= 1.0 - BY_CHANCE {
             Outcome::Fails
         } else {
             Outcome::Undecided
