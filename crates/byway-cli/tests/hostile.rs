@@ -7,6 +7,8 @@ mod spoken;
 use byway::{Association, Endpoint, EndpointOptions};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 use byway_wire::Data;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+use peers::filled;
 use peers::{Server, byway, folder, text};
 use raw::Raw;
 use std::io::Write;
@@ -242,15 +244,6 @@ fn threads_of(server: &Server) -> usize {
     tasks.count()
 }
 
-/// What a process has filled of its memory, in KiB: without the pages of its file.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn filled(server: &Server) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
-    let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"));
-    let number = line.and_then(|l| l.split_whitespace().next()?.parse().ok());
-    number.expect("Linux says how much")
-}
-
 /// Messages of one byte, of 160 associations, that wait for a first one which never comes. glibc's
 /// allocator keeps all that they took unless it is told to give it back.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -262,13 +255,13 @@ fn what_a_crowd_took_goes_back_to_the_system() {
     let to = server.addresses.parse().unwrap();
     let wait_until = |right: &dyn Fn(u64) -> bool, what: &str| {
         let begun = Instant::now();
-        while !right(filled(&server)) {
-            let now = filled(&server);
+        while !right(filled(&server.child)) {
+            let now = filled(&server.child);
             assert!(begun.elapsed() < Duration::from_secs(60), "{what}: {now}");
             std::thread::sleep(Duration::from_millis(50));
         }
     };
-    let fresh = filled(&server);
+    let fresh = filled(&server.child);
     for n in 0..160 {
         let mut raw = Raw::from_host(1 + n % 16, to);
         raw.join(4000);

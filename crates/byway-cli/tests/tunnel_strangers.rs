@@ -421,3 +421,31 @@ fn what_waits_for_targets_is_in_the_account_of_a_serve() {
     });
     end(serve);
 }
+
+#[test]
+fn a_serve_at_its_ceiling_lets_go_who_makes_it_keep_most() {
+    let ((deaf, _queue, _socket), (target, _accepted)) = (deaf_target(), silent_target());
+    let args = ["serve", "--allow", &deaf, "--allow", &target];
+    let mut serve = Server::start(&[&args[..], &["--max-memory", "4 MiB"]].concat());
+    runtime().block_on(async {
+        let good = Stranger::connect(&serve, "127.0.0.8:0").await;
+        good.say(OPEN, 1, target.as_bytes()).await;
+        assert_eq!(good.hear().await, Some((OPENED, 1, String::new())));
+        let greedy = Stranger::connect(&serve, "127.0.0.7:0").await;
+        // No window of a connection is used up.
+        for connection in 1..=60 {
+            greedy.say(OPEN, connection, deaf.as_bytes()).await;
+            for _ in 0..3 {
+                greedy.say(DATA, connection, &[7; 16 * 1024]).await;
+            }
+        }
+        let ended = bounded(greedy.association.closed()).await.to_string();
+        assert!(ended.contains("out of resource"), "{ended}");
+        good.say(OPEN, 2, target.as_bytes()).await;
+        assert_eq!(good.hear().await, Some((OPENED, 2, String::new())));
+        good.leave().await;
+        greedy.leave().await;
+    });
+    serve.says("max_memory");
+    end(serve);
+}

@@ -5,7 +5,7 @@ use super::record::RecordArgs;
 use crate::args::SettingArgs;
 use crate::below::{BelowArgs, WorkersArgs};
 use crate::help::{KEYS, NETWORK, RARE, REPORTS};
-use byway_lab::units::Rate;
+use byway_lab::units::{Rate, Size};
 use clap::Args;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -117,12 +117,31 @@ pub(crate) struct ThereArgs {
     pub(crate) connect_timeout: Duration,
 }
 
-/// Where a side that is called listens.
+/// Where a side that is called listens, and how much it keeps for those who call.
 #[derive(Copy, Clone, Debug, Args)]
-pub(crate) struct PortArgs {
+pub(crate) struct CalledArgs {
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..), help_heading = NETWORK)]
     pub(crate) port: u16,
+    /// Memory that others can make this side keep, of one host half of it
+    ///
+    /// Where it is used up, the association that holds most is aborted (docs/networks.md, "Strangers").
+    #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = ceiling, help_heading = RARE)]
+    pub(crate) max_memory: Size,
+}
+
+/// Less than this, and a single sender whose file is written slowly meets the half of its host.
+const LEAST_MEMORY: Size = Size(4 << 20);
+
+/// A ceiling of memory.
+fn ceiling(text: &str) -> Result<Size, String> {
+    match Size::parse(text)? {
+        size if size < LEAST_MEMORY => Err(
+            "that is less than what two senders may need; 4 MiB at least, such as 64 MiB"
+                .to_owned(),
+        ),
+        size => Ok(size),
+    }
 }
 
 /// A time in which an answer can come.
@@ -180,7 +199,7 @@ pub(crate) struct RecvArgs {
     #[command(flatten, next_help_heading = KEYS)]
     pub(crate) gate: GateArgs,
     #[command(flatten)]
-    pub(crate) sctp: PortArgs,
+    pub(crate) called: CalledArgs,
     #[command(flatten)]
     pub(crate) here: HereArgs,
     #[command(flatten, next_help_heading = RARE)]
@@ -198,8 +217,8 @@ pub(crate) struct RecvArgs {
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = RARE)]
     pub(crate) keep_partial_files: usize,
     /// Bytes of all partial files that are kept, such as 10GB [default: half of the free space]
-    #[arg(long, value_name = "SIZE", value_parser = byway_lab::units::Size::parse, help_heading = RARE)]
-    pub(crate) keep_partial_bytes: Option<byway_lab::units::Size>,
+    #[arg(long, value_name = "SIZE", value_parser = Size::parse, help_heading = RARE)]
+    pub(crate) keep_partial_bytes: Option<Size>,
 }
 
 pub(crate) const SEND_EXAMPLES: &str = "\
@@ -274,7 +293,7 @@ pub(crate) struct ListenArgs {
     #[command(flatten, next_help_heading = KEYS)]
     pub(crate) gate: GateArgs,
     #[command(flatten)]
-    pub(crate) sctp: PortArgs,
+    pub(crate) called: CalledArgs,
     #[command(flatten)]
     pub(crate) here: HereArgs,
     /// Give an association up when its first byte does not come within this time; from then on,

@@ -6,7 +6,7 @@ use super::protect::{Channel, Destination, PLAIN, Purpose, enter};
 use crate::below::{EncapsulationArg, WorkersArgs};
 use crate::failure::{Failure, Kind};
 use crate::give_back;
-use crate::net::args::HereArgs;
+use crate::net::args::{CalledArgs, HereArgs};
 use crate::settings::{Usage, config_for};
 use crate::terminal::{say, say_json};
 use byway::{Association, Closed, CommandError, ConnectError, Endpoint, LossReason, SendError};
@@ -19,10 +19,10 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
-/// An endpoint that waits for others, with its SCTP port and its workers.
+/// An endpoint that waits for others, with its workers.
 pub(super) fn serve(
     here: &HereArgs,
-    served: (u16, WorkersArgs),
+    served: (CalledArgs, WorkersArgs),
     ending: &Ending,
 ) -> Result<Endpoint, Failure> {
     serve_with(here, served, ending, Usage::PLAIN)
@@ -31,7 +31,7 @@ pub(super) fn serve(
 /// [`serve`] with other settings.
 pub(super) fn serve_with(
     here: &HereArgs,
-    (port, workers): (u16, WorkersArgs),
+    (called, workers): (CalledArgs, WorkersArgs),
     ending: &Ending,
     usage: Usage,
 ) -> Result<Endpoint, Failure> {
@@ -42,11 +42,12 @@ pub(super) fn serve_with(
     } else {
         address::parse_all("--bind", &here.bind, udp_port)?
     };
-    let options = below
+    let mut options = below
         .options(local.clone())
-        .sctp_port(port)
+        .sctp_port(called.port)
         .workers(workers.count())
         .config(config_for(&here.settings, usage)?);
+    options.max_memory = usize::try_from(called.max_memory.0).unwrap_or(usize::MAX);
     let endpoint = Endpoint::bind(ending.record().watches(options))?;
     ending.aborts(&endpoint);
     give_back::follow(&endpoint);

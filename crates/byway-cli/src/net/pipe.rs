@@ -38,7 +38,7 @@ const PIPE: Purpose = Purpose {
 pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failure> {
     let patience = Patience::of(&config(&args.here.settings)?);
     inspect::begin("listen", &args.here, &ending)?;
-    let endpoint = serve(&args.here, (args.sctp.port, WorkersArgs::ONE), &ending)?;
+    let endpoint = serve(&args.here, (args.called, WorkersArgs::ONE), &ending)?;
     let output = Output {
         data: true,
         json: args.here.talk.json,

@@ -75,7 +75,7 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
     descriptors::raise_limit();
     inspect::begin("recv", &args.here, &ending)?;
-    let endpoint = serve(&args.here, (args.sctp.port, args.workers), &ending)?;
+    let endpoint = serve(&args.here, (args.called, args.workers), &ending)?;
     let files = Arc::new(Files::new(&args, &endpoint)?);
     let args = Arc::new(args);
     let mut ages = tokio::time::interval(AGES);

@@ -219,10 +219,26 @@ impl Server {
     }
 }
 
+/// A test that fails leaves no process behind.
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// The address of the metrics, if the line names it.
 pub(crate) fn metrics_at(line: &str) -> Option<SocketAddr> {
-    let url = line.strip_prefix("metrics at http://")?;
-    url.trim().strip_suffix("/metrics")?.parse().ok()
+    let json: Option<serde_json::Value> = serde_json::from_str(line).ok();
+    let url = match json.as_ref().and_then(|v| v["url"].as_str()) {
+        Some(url) => url,
+        None => line.strip_prefix("metrics at ")?,
+    };
+    url.trim()
+        .strip_prefix("http://")?
+        .strip_suffix("/metrics")?
+        .parse()
+        .ok()
 }
 
 /// A running `byway recv` that is attacked.
@@ -297,7 +313,6 @@ pub(crate) fn wait_for(inbox: &Path, name: &str) -> PathBuf {
     wait_for_more(inbox, name, 0)
 }
 
-/// Waits, and fails a test that hangs.
 /// The first line that a command says on standard error, and what follows.
 pub(crate) fn first_line(child: &mut Child) -> (String, BufReader<ChildStderr>) {
     let mut said = BufReader::new(child.stderr.take().unwrap());
@@ -306,12 +321,22 @@ pub(crate) fn first_line(child: &mut Child) -> (String, BufReader<ChildStderr>) 
     (line, said)
 }
 
+/// Waits, and fails a test that hangs.
 pub(crate) fn wait_until(what: impl Fn() -> bool) {
     let begun = Instant::now();
     while !what() {
         assert!(begun.elapsed() < Duration::from_secs(60), "nothing happens");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// What a process has filled of its memory, in KiB: without the pages of its file.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn filled(child: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"));
+    let number = line.and_then(|l| l.split_whitespace().next()?.parse().ok());
+    number.expect("Linux says how much")
 }
 
 /// Sends a signal: INT, TERM, STOP, KILL.

@@ -192,6 +192,35 @@ impl Raw {
         self.inject(|b| (0..many).for_each(|n| write(b, Tsn(first + n), n)));
     }
 
+    /// Sends a packet of DATA until `last` is acknowledged, with all before it.
+    pub(crate) fn deliver(&self, bytes: &[u8], last: Tsn) {
+        let arrived = |heard: &[u8]| {
+            let packet = Packet::parse(heard).unwrap();
+            packet.chunks().any(|chunk| match chunk.unwrap().parse() {
+                Ok(Chunk::Sack(sack)) => sack.cumulative_tsn_ack == last,
+                _ => false,
+            })
+        };
+        for _ in 0..100 {
+            self.send_bytes(bytes);
+            // Until nothing comes any more.
+            while let Some(heard) = self.hear() {
+                if arrived(&heard) {
+                    return;
+                }
+            }
+        }
+        panic!("{last:?} is not acknowledged");
+    }
+
+    /// The code of the first cause of the ABORT that must come.
+    pub(crate) fn hear_cause(&self) -> u16 {
+        let bytes = self.hear_next(chunk_type::ABORT);
+        let packet = Packet::parse(&bytes).unwrap();
+        let abort = packet.chunks().next().unwrap().unwrap();
+        u16::from_be_bytes(abort.value[..2].try_into().expect("a cause"))
+    }
+
     /// One chunk of bytes as they are, lengths included.
     pub(crate) fn inject_bytes(&self, tag: u32, chunks: &[u8]) {
         let mut bytes = self.packet(tag, |_| {});

@@ -3,7 +3,7 @@
 use super::allow::Rule;
 use crate::below::WorkersArgs;
 use crate::help::{KEYS, RARE};
-use crate::net::args::{HereArgs, PortArgs, ThereArgs};
+use crate::net::args::{CalledArgs, HereArgs, ThereArgs};
 use crate::net::{GateArgs, Uses};
 use clap::{ArgGroup, Args};
 use std::time::Duration;
@@ -83,7 +83,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten, next_help_heading = KEYS)]
     pub(crate) gate: GateArgs,
     #[command(flatten)]
-    pub(crate) sctp: PortArgs,
+    pub(crate) called: CalledArgs,
     #[command(flatten)]
     pub(crate) here: HereArgs,
     #[command(flatten, next_help_heading = RARE)]

@@ -38,7 +38,7 @@ const CONNECT: Duration = Duration::from_secs(20);
 pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure> {
     descriptors::raise_limit();
     inspect::begin("serve", &args.here, &ending)?;
-    let served = (args.sctp.port, args.workers);
+    let served = (args.called, args.workers);
     let endpoint = open::serve_with(&args.here, served, &ending, STREAM_EACH)?;
     let output = Output {
         data: false,
