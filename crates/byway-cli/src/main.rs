@@ -60,10 +60,12 @@ fn main() -> ExitCode {
         Err(Unread::Clap(error)) => error.exit(),
         Err(Unread::Failure(failure)) => return failed(&failure),
     };
-    match dispatch(cli.command) {
+    let status = match dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failed(&failure),
-    }
+    };
+    terminal::finish_saying();
+    status
 }
 
 fn dispatch(command: Command) -> Result<(), Failure> {

@@ -9,7 +9,10 @@ use peers::{byway, folder, text};
 use raw::Raw;
 use spoken::udp_port;
 use std::fs::File;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
@@ -26,6 +29,15 @@ fn full() -> Stdio {
 fn unread() -> Stdio {
     let (_, writer) = std::io::pipe().unwrap();
     writer.into()
+}
+
+/// Where nothing fits any more until somebody reads.
+fn stuck() -> (UnixStream, UnixStream) {
+    let (reader, mut writer) = UnixStream::pair().unwrap();
+    writer.set_nonblocking(true).unwrap();
+    while writer.write(&[b'\n'; 256]).is_ok() {}
+    writer.set_nonblocking(false).unwrap();
+    (reader, writer)
 }
 
 fn start(args: &[&str], address: SocketAddr, out: Stdio, err: Stdio) -> Child {
@@ -86,6 +98,59 @@ fn a_receiver_whose_output_cannot_be_written_goes_on() {
             let status = peers::ends_within(&mut child, Duration::from_secs(10));
             assert_eq!(status, Some(143), "{name}, {more:?}");
         }
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+// A pager, a log or a terminal that stands still: the first line that did not fit stopped all transfers, and signals.
+#[test]
+fn a_receiver_whose_lines_nobody_reads_goes_on_and_ends() {
+    let dir = folder("stuck");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, b"contents").unwrap();
+    for goes_on in [false, true] {
+        let [(_results, out), (mut reader, err)] = [stuck(), stuck()];
+        let address = SocketAddr::from(([127, 0, 0, 1], udp_port()));
+        let args = ["recv", "--force", "--dir", inbox.to_str().unwrap()];
+        // The results of a program, too.
+        let args = [&args[..], if goes_on { &[] } else { &["--json"] }].concat();
+        let [out, err] = [out, err].map(|end| Stdio::from(OwnedFd::from(end)));
+        let mut child = start(&args, address, out, err);
+        let raw = Raw::up(address);
+        raw.inject(|b| b.abort(false, |_| {}));
+        let to = address.to_string();
+        // More of them than threads that serve.
+        for _ in 0..5 {
+            let mut sender = byway()
+                .args([
+                    "send",
+                    file.to_str().unwrap(),
+                    "--retries",
+                    "0",
+                    "--to",
+                    &to,
+                ])
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let sent = peers::ends_within(&mut sender, Duration::from_secs(30));
+            assert_eq!(sent, Some(0));
+            assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"contents");
+        }
+        if goes_on {
+            let wait = Some(Duration::from_secs(30));
+            reader.set_read_timeout(wait).unwrap();
+            let (mut said, mut part) = (String::new(), [0; 4096]);
+            while !said.contains("stored and verified") {
+                let len = reader.read(&mut part).unwrap();
+                assert_ne!(len, 0, "{said}");
+                said += &text(&part[..len]);
+            }
+            assert!(said.contains("\nlistening on "), "{said}");
+        }
+        peers::signal(&child, "TERM");
+        let status = peers::ends_within(&mut child, Duration::from_secs(10));
+        assert_eq!(status, Some(143));
     }
     std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -5,7 +5,7 @@
 use super::place;
 use super::record::Record;
 use crate::failure::{Failure, Kind};
-use crate::terminal::say;
+use crate::terminal::{finish_saying, say};
 use byway::Endpoint;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -44,6 +44,7 @@ impl Told {
 
     fn exit(self) -> ! {
         place::end();
+        finish_saying();
         std::process::exit(self.failure().kind as i32)
     }
 }

@@ -32,6 +32,7 @@ use crate::settings::config;
 use crate::terminal::{print, say};
 use byway::{Association, Charge, Endpoint};
 use byway_lab::show;
+use file::aside;
 use outcome::{Done, FilesDone, FolderDone, FolderOffer, REASONS};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
@@ -174,6 +175,8 @@ struct Files {
     turns: Turns,
     log: Log,
     patience: Patience,
+    /// Who writes to standard output.
+    printing: tokio::sync::Mutex<()>,
 }
 
 impl Files {
@@ -209,6 +212,7 @@ impl Files {
             turns: Turns::new(),
             log,
             patience: Patience::of(&config(&args.here.settings)?),
+            printing: tokio::sync::Mutex::default(),
         })
     }
 
@@ -259,6 +263,15 @@ impl Files {
     async fn end(&self, endpoint: Endpoint, ending: &Ending, why: &[u8]) {
         ending.abort(endpoint, why).await;
         self.log.flush();
+    }
+
+    /// Prints a result. Who reads it may stand still: then those that have ended wait, in one thread for all, and no
+    /// transfer does.
+    async fn print(&self, text: String) -> Result<(), Failure> {
+        let _alone = self.printing.lock().await;
+        aside(move || print(&text))
+            .await
+            .and_then(|printed| printed)
     }
 
     async fn expired(&self) -> Failure {
@@ -447,15 +460,18 @@ impl<'a> Job<'a> {
             progress.end();
         }
         // Who offered nothing is nobody's transfer.
-        let told = match self.progress.get() {
-            Some(progress) => report(
+        let text = self.progress.get().and_then(|progress| {
+            report(
                 (self.args, &self.files.endpoint),
                 progress,
                 (&self.done.borrow(), &self.folders.borrow()),
                 (&self.meter.borrow(), &self.traffic),
                 begun.elapsed(),
                 result.as_ref().err(),
-            ),
+            )
+        });
+        let told = match text {
+            Some(text) => self.files.print(text).await,
             None => Ok(()),
         };
         self.untold.set(result.is_ok() && told.is_err());
@@ -564,6 +580,7 @@ fn refuse(reason: String) -> Failure {
     Failure::new(Kind::Refused, reason)
 }
 
+/// Tells of a transfer that has ended. Returns what goes to standard output.
 fn report(
     (args, endpoint): (&RecvArgs, &Endpoint),
     progress: &Progress,
@@ -571,7 +588,7 @@ fn report(
     (meter, traffic): (&StallMeter, &Traffic),
     took: Duration,
     failure: Option<&Failure>,
-) -> Result<(), Failure> {
+) -> Option<String> {
     if args.here.talk.json {
         let (files, left_out) = done.json();
         let folders: Vec<serde_json::Value> = folders.iter().map(FolderDone::json).collect();
@@ -587,7 +604,7 @@ fn report(
             "paths": traffic.json(),
             "refused_by_endpoint": open::refused(endpoint),
         });
-        return print(&format!("{result}\n"));
+        return Some(format!("{result}\n"));
     }
     if failure.is_none() {
         let total = done.bytes + folders.iter().map(|f| f.bytes).sum::<u64>();
@@ -599,5 +616,5 @@ fn report(
             meter.words()
         ));
     }
-    Ok(())
+    None
 }
