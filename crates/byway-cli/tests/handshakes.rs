@@ -1,6 +1,7 @@
 //! TLS handshakes at a running receiver, faster than it answers them.
 
 mod host;
+mod open_metrics;
 mod peers;
 
 use byway::{Association, Endpoint, EndpointOptions, Message};
@@ -89,6 +90,45 @@ async fn tell(association: &Association, handshake: &mut Handshake) {
         // Refused when it has ended already.
         let _ = association.send(message).await;
     }
+}
+
+// They were in no account: 1,024 of them take as much as a small ceiling, beside it.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn handshakes_under_way_are_in_the_account_of_memory() {
+    const COUNT: usize = 100;
+    let dir = folder("handshakes-kept");
+    let args = ["recv", "--metrics", "127.0.0.1:0", "--dir"];
+    let mut recv = Host::start(&[&args[..], &[dir.to_str().unwrap()]].concat());
+    let (line, _said) = peers::first_line(recv.child.as_mut().unwrap());
+    let metrics = peers::metrics_at(&line).unwrap();
+    let child = recv.child.as_ref().unwrap();
+    let account = || open_metrics::scrape(metrics).values("byway_memory_bytes", &[])[0];
+    let filled = || peers::filled(child) as f64 * 1024.0;
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        // Each has ports of its own.
+        let begin = async || {
+            let stranger = Stranger::new(&recv.ticket, "127.0.0.7:0");
+            let (association, handshake) = stranger.begin().await;
+            // It has answered, and waits for what never comes.
+            assert!(association.recv().await.is_some());
+            (association, handshake, stranger)
+        };
+        // What is there once, whoever asks.
+        let mut all = vec![begin().await];
+        let before = (account(), filled());
+        while all.len() <= COUNT {
+            all.push(begin().await);
+        }
+        let grown = (account() - before.0, filled() - before.1);
+        assert!(grown.0 > (COUNT * 32 * 1024) as f64, "{grown:?}");
+        assert!(grown.1 < grown.0 + 1_000_000.0, "{grown:?}");
+        for (association, ..) in &all {
+            association.abort(b"enough").unwrap();
+        }
+    });
+    peers::wait_until(|| account() < 100_000.0);
 }
 
 /// Strangers with a wrong secret, as fast as it goes, would have the processors.

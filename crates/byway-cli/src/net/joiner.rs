@@ -11,6 +11,8 @@ pub(super) struct Joiner {
     longest: usize,
     parts: HashMap<u16, BytesMut>,
     bytes: usize,
+    /// What else the account has.
+    beside: usize,
     charge: Charge,
 }
 
@@ -24,8 +26,16 @@ impl Joiner {
             longest,
             parts: HashMap::new(),
             bytes: 0,
+            beside: 0,
             charge: association.charge(),
         }
+    }
+
+    /// The same, of somebody who keeps so many bytes more for the association.
+    pub(super) fn beside(mut self, bytes: usize) -> Joiner {
+        self.beside = bytes;
+        self.charge.set(bytes);
+        self
     }
 
     /// Takes a message or a part of one; none until the last part has come.
@@ -54,7 +64,8 @@ impl Joiner {
         };
         self.bytes += grown;
         self.bytes -= whole.as_ref().map_or(0, BytesMut::capacity);
-        self.charge.set(self.bytes + self.parts.len() * ENTRY);
+        let parts = self.bytes + self.parts.len() * ENTRY;
+        self.charge.set(self.beside + parts);
         Ok(whole.map(BytesMut::freeze))
     }
 }

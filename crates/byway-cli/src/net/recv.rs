@@ -46,6 +46,9 @@ use tokio::sync::{Notify, mpsc};
 const BREAKS_PROTOCOL: &str =
     "your host has broken the file protocol too often; try again in a minute";
 
+/// Memory of the task that serves an association, in bytes.
+const TASK: usize = 1280;
+
 /// How long a sender whose file was refused may take to end the association.
 const LINGER: Duration = Duration::from_secs(5);
 
@@ -332,6 +335,8 @@ struct Job<'a> {
 impl<'a> Job<'a> {
     fn new(args: &'a RecvArgs, files: &'a Files, channel: &'a Channel) -> Job<'a> {
         let association = channel.association();
+        let mut charge = association.charge();
+        charge.set(TASK);
         Job {
             args,
             files,
@@ -348,7 +353,7 @@ impl<'a> Job<'a> {
             under_way: Cell::new(false),
             moves: Notify::new(),
             done: RefCell::default(),
-            charge: RefCell::new(association.charge()),
+            charge: RefCell::new(charge),
             folders: RefCell::default(),
             reasons: Cell::new(REASONS),
             closed: RefCell::default(),
@@ -541,7 +546,7 @@ impl<'a> Job<'a> {
         ));
         let mut done = self.done.borrow_mut();
         done.add(file, self.args.here.talk.json);
-        self.charge.borrow_mut().set(done.memory());
+        self.charge.borrow_mut().set(TASK + done.memory());
     }
 
     /// Tells `byway doctor` where its packets come from, and takes what it sends to measure

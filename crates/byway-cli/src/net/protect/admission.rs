@@ -20,6 +20,9 @@ const MEETING: Duration = Duration::from_secs(20);
 /// How long the other side may take to end the association after an answer that refuses it.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// Memory of a handshake under way, in bytes.
+const HANDSHAKE: usize = 32 << 10;
+
 /// What a side is told that comes beyond the rate of handshakes.
 const TOO_MANY: &str =
     "too many TLS handshakes in a short time, of this host or of all; try again in a minute";
@@ -125,6 +128,8 @@ pub(in crate::net) async fn admit<'a>(
         return Err(Failure::from(association.closed().await).into());
     };
     let place = gate.meetings().place(from);
+    let mut charge = association.charge();
+    charge.set(HANDSHAKE);
     let meeting = async {
         let purpose = gate.purpose();
         let secrets = record::of_session();

@@ -12,6 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Longest sealed message: more than any that is sent here.
 const LONGEST: usize = 64 * 1024 + OVERHEAD;
 
+/// Memory of a session, in bytes: two keys and the rest of the channel.
+const SESSION: usize = 2048;
+
 /// An association, and how its messages are sealed if they are.
 #[derive(Clone)]
 pub(in crate::net) struct Channel {
@@ -53,7 +56,7 @@ impl Channel {
             sealer: session.sealer.into(),
             opening: Mutex::new(Opening {
                 opener: session.opener,
-                joiner: Joiner::new(&association, LONGEST),
+                joiner: Joiner::new(&association, LONGEST).beside(SESSION),
             }),
             ppid,
         };
