@@ -362,7 +362,8 @@ fn a_changed_bit_is_noticed() {
             && let Some((at, end)) = sealed(&packet).first().copied()
         {
             count += 1;
-            if count == 20 {
+            // One alone may be a copy of what has arrived, which SCTP drops.
+            if count >= 20 {
                 packet[(at + end) / 2] ^= 4;
             }
         }
