@@ -1,5 +1,6 @@
 //! `byway recv`.
 
+mod aside;
 mod file;
 mod outcome;
 mod reading;
@@ -30,9 +31,9 @@ use crate::failure::{Failure, Kind};
 use crate::net::args::RecvArgs;
 use crate::settings::config;
 use crate::terminal::{print, say};
+use aside::aside;
 use byway::{Association, Charge, Endpoint};
 use byway_lab::show;
-use file::aside;
 use outcome::{Done, FilesDone, FolderDone, FolderOffer, REASONS};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;

@@ -1,8 +1,9 @@
 //! One file that `byway recv` takes.
 
+use super::aside::aside;
 use super::outcome::Done;
 use super::{Job, Offer, refuse};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::net::claims::Claim;
 use crate::net::exchange::Exchange;
 use crate::net::names::check_dot;
@@ -195,12 +196,4 @@ impl<'a> Job<'a> {
             "another run of `byway send` with the same file or folder has taken {name} over"
         ))
     }
-}
-
-/// Does elsewhere what may take long: others are served on this thread.
-pub(super) async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|e| Failure::new(Kind::Failed, format!("cannot work on a file: {e}")))
 }

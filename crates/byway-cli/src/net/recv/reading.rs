@@ -5,7 +5,7 @@
 //! ends goes no further.
 
 use super::Job;
-use super::file::aside;
+use super::aside::aside;
 use crate::failure::Failure;
 use crate::net::hashes::Front;
 use crate::net::protocol::Hash;

@@ -1,6 +1,6 @@
 //! A folder that `byway recv` takes.
 
-use super::file::aside;
+use super::aside::aside;
 use super::outcome::{FolderDone, FolderOffer};
 use super::{Job, refuse};
 use crate::failure::Failure;
