@@ -106,11 +106,12 @@ impl Checked {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::reproduce::check::Dealt;
 
-    fn checked(controls: &[Option<Outcome>], runs: usize) -> Checked {
+    /// A check that holds, with what it says of its controls and so many runs.
+    pub(in crate::reproduce) fn checked(controls: &[Option<Outcome>], runs: usize) -> Checked {
         let control = |outcome: &Option<Outcome>| Control::of("mechanism off", *outcome);
         Checked {
             what: String::new(),

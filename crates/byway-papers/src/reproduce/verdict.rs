@@ -363,25 +363,31 @@ fn near(verdict: Verdict, checks: &[&Checked]) -> Option<Near> {
         })
     };
     let counted = checks.iter().filter(|c| c.counts).count();
-    match verdict {
-        Verdict::NotReproduced => {
-            let failing = of(Outcome::Fails);
-            let words = format!("{} of {counted} checks fail; furthest, ", failing.len());
-            Some(by(&failing, true)?.after(&words))
-        }
-        Verdict::Undecided => {
-            let open = of(Outcome::Undecided);
-            let words = format!(
-                "{} of {counted} checks are undecided; nearest, ",
-                open.len()
-            );
-            Some(by(&open, false)?.after(&words))
-        }
-        _ => {
-            let words = format!("all {counted} checks hold; nearest, ");
-            Some(by(&of(Outcome::Holds), false)?.after(&words))
-        }
-    }
+    let (outcome, said, which) = match verdict {
+        Verdict::NotReproduced => (Outcome::Fails, ["fails", "fail"], "furthest"),
+        Verdict::Undecided => (
+            Outcome::Undecided,
+            ["is undecided", "are undecided"],
+            "nearest",
+        ),
+        _ => (Outcome::Holds, ["holds", "hold"], "nearest"),
+    };
+    let such = of(outcome);
+    let words = match such.len() {
+        0 => return None,
+        1 if counted == 1 => format!("its check {}", said[0]),
+        1 => format!("1 of {counted} checks {}", said[0]),
+        n if n == counted => format!("all {n} checks {}", said[1]),
+        n => format!("{n} of {counted} checks {}", said[1]),
+    };
+    Some(match by(&such, outcome == Outcome::Fails) {
+        Some(near) => near.after(&format!("{words}; {which}, ")),
+        // Nothing tells how near they are.
+        None => Near {
+            words,
+            margin: f64::NAN,
+        },
+    })
 }
 
 fn evaluate(
@@ -424,5 +430,58 @@ fn evaluate(
         changed: check.changed.clone(),
         can_hold: check.kind.can_hold(),
         controls,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::checked::tests::checked;
+
+    /// How near a verdict is, of checks with these outcomes and margins.
+    fn words(verdict: Verdict, checks: &[(Outcome, Option<f64>)]) -> Option<String> {
+        let check = |(outcome, margin): &(Outcome, Option<f64>)| Checked {
+            what: "this".to_owned(),
+            outcome: *outcome,
+            near: margin.map(|margin| Near {
+                words: format!("{margin} away"),
+                margin,
+            }),
+            ..checked(&[], 3)
+        };
+        let checks: Vec<Checked> = checks.iter().map(check).collect();
+        let all: Vec<&Checked> = checks.iter().collect();
+        near(verdict, &all).map(|n| n.words)
+    }
+
+    #[test]
+    fn how_near_a_verdict_is_tells_how_many_checks_decide_it_and_which_one() {
+        use Outcome::{Fails, Holds, Undecided};
+        for (verdict, checks, said) in [
+            (
+                Verdict::Reproduced,
+                &[(Holds, Some(2.0)), (Holds, Some(1.0))][..],
+                "all 2 checks hold; nearest, this: 1 away",
+            ),
+            (
+                Verdict::Reproduced,
+                &[(Holds, Some(2.0))],
+                "its check holds; nearest, this: 2 away",
+            ),
+            (
+                Verdict::NotReproduced,
+                &[(Holds, Some(9.0)), (Fails, Some(1.0)), (Fails, Some(3.0))],
+                "2 of 3 checks fail; furthest, this: 3 away",
+            ),
+            // That of a comparison may have no distance.
+            (
+                Verdict::Undecided,
+                &[(Holds, Some(9.0)), (Undecided, None)],
+                "1 of 2 checks is undecided",
+            ),
+        ] {
+            assert_eq!(words(verdict, checks).as_deref(), Some(said));
+        }
+        assert_eq!(words(Verdict::Undecided, &[(Holds, Some(1.0))]), None);
     }
 }
