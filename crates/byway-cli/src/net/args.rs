@@ -199,9 +199,9 @@ pub(crate) struct RecvArgs {
     #[command(flatten, next_help_heading = KEYS)]
     pub(crate) gate: GateArgs,
     #[command(flatten)]
-    pub(crate) called: CalledArgs,
-    #[command(flatten)]
     pub(crate) here: HereArgs,
+    #[command(flatten)]
+    pub(crate) called: CalledArgs,
     #[command(flatten, next_help_heading = RARE)]
     pub(crate) workers: WorkersArgs,
     /// Give an association up when its transfer does not get on for this long, silence included
@@ -293,9 +293,9 @@ pub(crate) struct ListenArgs {
     #[command(flatten, next_help_heading = KEYS)]
     pub(crate) gate: GateArgs,
     #[command(flatten)]
-    pub(crate) called: CalledArgs,
-    #[command(flatten)]
     pub(crate) here: HereArgs,
+    #[command(flatten)]
+    pub(crate) called: CalledArgs,
     /// Give an association up when its first byte does not come within this time; from then on,
     /// when nothing at all is heard from the other side. Without this option two minutes, and after
     /// the first byte the time in which no path answers does not count

@@ -83,9 +83,9 @@ pub(crate) struct ServeArgs {
     #[command(flatten, next_help_heading = KEYS)]
     pub(crate) gate: GateArgs,
     #[command(flatten)]
-    pub(crate) called: CalledArgs,
-    #[command(flatten)]
     pub(crate) here: HereArgs,
+    #[command(flatten)]
+    pub(crate) called: CalledArgs,
     #[command(flatten, next_help_heading = RARE)]
     pub(crate) workers: WorkersArgs,
     /// With --unprotected: give an association up on which no TCP connection was under way for this
