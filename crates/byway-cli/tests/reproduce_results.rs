@@ -343,7 +343,7 @@ fn results_say_by_what_they_were_made_and_figures_are_files() {
         "**Of 2 claims 1 reproduced, 0 trend only, 0 fitted; 1 undecided, 0 not reproduced.**",
         origin["date"].as_str().unwrap(),
         "## Controls",
-        "How near: all 1 checks hold",
+        "How near: its check holds",
         "| small figure 1 | transfer time | `small-figure-1.csv` |",
         sha256,
     ] {
