@@ -24,7 +24,7 @@ pub(super) const MOST: u8 = 5;
 /// So many of them leave once an RTO.
 const EAGER: u8 = 2;
 /// The path is inactive when so many were lost.
-const FAILS_AFTER: u32 = 3;
+const FAILS_AFTER: u8 = 3;
 /// Before the third, and before the fourth.
 const SOON: Duration = Duration::from_secs(15);
 const LATE: Duration = Duration::from_secs(600);
@@ -108,7 +108,7 @@ impl Association {
 
     /// Whether a listed address had its first heartbeats, beside those that answered what came from there.
     pub(super) fn is_silent(&self, path: PathId) -> bool {
-        self.is_listed(path) && u32::from(self.heartbeats_to(path)) >= FAILS_AFTER
+        self.is_listed(path) && self.heartbeats_to(path) >= FAILS_AFTER
     }
 
     /// Whether the next heartbeat to a listed address does not follow within an RTO.

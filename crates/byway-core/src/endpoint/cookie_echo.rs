@@ -65,6 +65,10 @@ impl Endpoint {
     /// The association whose Tie-Tags the cookie has, if it is at an address that the INIT only listed: there an INIT
     /// finds it, too (section 5.2.2).
     fn find_tied(&self, cookie: &Cookie) -> Option<u32> {
+        // Most cookies are of a first set-up.
+        if cookie.tie_tags == (0, 0) {
+            return None;
+        }
         let at = |ip: &IpAddr| SocketAddr::new(*ip, cookie.source.port());
         let listed = cookie.addresses.iter().map(at);
         listed

@@ -12,7 +12,8 @@ pub struct Near {
     /// In words.
     pub words: String,
     /// In half 95 % intervals of what decides; where nothing is chance, in tenths of half the band; of
-    /// several places in places, one more than there are to spare.
+    /// several places in places, one more than there are to spare. Not a number (null in JSON) for a claim of
+    /// which no check tells.
     pub margin: f64,
 }
 
