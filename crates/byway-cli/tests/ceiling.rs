@@ -273,8 +273,6 @@ fn a_host_at_its_half_is_shed_and_keeps_no_other_out() {
     assert!(attacked.memory() < 0.4 * BYTES);
     attacked.is_free_after(&hoarders);
     server.says("associations aborted, because max_memory was used up");
-    server.child.kill().unwrap();
-    server.child.wait().unwrap();
 }
 
 /// Those who wait behind the association of a `listen`.

@@ -54,11 +54,6 @@ fn receiver(inbox: &Path) -> Server {
     Server::start(&["recv", "--dir", inbox.to_str().unwrap()])
 }
 
-fn end(mut server: Server) {
-    server.child.kill().unwrap();
-    server.child.wait().unwrap();
-}
-
 /// Each is a breach of the protocol: the association ends, and nothing is written. The first one is the
 /// control, which is taken.
 #[test]
@@ -126,7 +121,7 @@ fn paths_that_leave_the_folder_are_breaches() {
         .map(|e| e.unwrap().file_name())
         .collect();
     assert_eq!(below.len(), 3, "{below:?}");
-    end(server);
+    drop(server);
 }
 
 #[test]
@@ -165,7 +160,7 @@ fn links_that_are_planted_are_not_followed() {
     }));
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     assert!(!inbox.join("H/sub/b").exists());
-    end(server);
+    drop(server);
 }
 
 #[test]
@@ -189,7 +184,7 @@ fn no_file_gets_bits_that_give_rights() {
         fs::metadata(inbox.join("F/a")).unwrap().mode() & 0o7777,
         0o755
     );
-    end(server);
+    drop(server);
 }
 
 /// An offer tells of what its sender completed, and of nothing else.
@@ -223,7 +218,7 @@ fn an_offer_of_a_folder_tells_a_stranger_nothing() {
     }));
     assert!(!inbox.join("nothing").exists(), "an offer makes no folder");
     assert_eq!(fs::read(inbox.join("secret/a")).unwrap(), b"mine");
-    end(server);
+    drop(server);
 }
 
 /// A later association of the sender takes the folder over; the earlier one ends.
@@ -253,7 +248,7 @@ fn a_folder_is_taken_over_by_its_own_sender_only() {
         }
         first.leave().await;
     }));
-    end(server);
+    drop(server);
 }
 
 /// Holes are few bytes on the way, and no file is longer than was offered.
@@ -295,7 +290,7 @@ fn holes_are_counted_as_bytes() {
     assert_eq!(fs::read(inbox.join("F/good")).unwrap(), whole);
     assert_eq!(hash(&whole), hash(&fs::read(inbox.join("F/good")).unwrap()));
     assert!(!inbox.join("F/bad").exists() && !inbox.join("F/long").exists());
-    end(server);
+    drop(server);
 }
 
 /// Bytes that a process has read.
@@ -355,7 +350,7 @@ fn offers_of_folders_cost_no_reading() {
         let bytes = read(&server) - before;
         assert!(bytes < 1_000_000, "{bytes} bytes were read");
     }));
-    end(server);
+    drop(server);
     fs::remove_dir_all(&dir).unwrap();
 }
 
@@ -401,7 +396,7 @@ fn a_hash_without_end_stops_nobody_and_ends_with_its_association() {
         });
         assert!(last.get() - before < 1 << 40, "it was not read to its end");
     }));
-    end(server);
+    drop(server);
     fs::remove_dir_all(&dir).unwrap();
 }
 
@@ -433,6 +428,6 @@ fn messages_out_of_place_are_breaches() {
             speaker.refused().await;
         }
     }));
-    end(server);
+    drop(server);
     fs::remove_dir_all(&dir).unwrap();
 }

@@ -95,11 +95,6 @@ fn result(out: &Output) -> serde_json::Value {
     serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{}", text(&out.stderr)))
 }
 
-fn end(mut server: Server) {
-    server.child.kill().unwrap();
-    server.child.wait().unwrap();
-}
-
 /// Nothing but what was sent is in the receiver's folder.
 fn only(inbox: &Path, names: &[&str]) -> bool {
     let mut there: Vec<_> = fs::read_dir(inbox)
@@ -253,7 +248,7 @@ fn a_sender_that_was_killed_goes_on_with_what_is_missing() {
         "{} for {rest}",
         sent(&out)
     );
-    end(server);
+    drop(server);
 }
 
 #[test]
@@ -265,7 +260,7 @@ fn a_receiver_that_was_killed_goes_on_with_what_is_missing() {
     let server = Server::start_at(&args, "127.0.0.1:0");
     let mut child = begin(&photos, &server.addresses);
     wait_until(|| complete(&inbox) >= 8);
-    end(server);
+    drop(server);
     child.kill().unwrap();
     child.wait().unwrap();
     let before = complete(&inbox) as u64;
@@ -285,7 +280,7 @@ fn a_receiver_that_was_killed_goes_on_with_what_is_missing() {
         "{before}: {}",
         sent(&out)
     );
-    end(server);
+    drop(server);
 }
 
 /// In one run: the sender sets the association up again by itself.
@@ -315,7 +310,7 @@ fn a_receiver_that_comes_back_within_a_run_gets_the_rest() {
         .spawn()
         .unwrap();
     wait_until(|| complete(&inbox) >= 8);
-    end(server);
+    drop(server);
     let server = Server::start_at(&args, &at);
     let out = child.wait_with_output().unwrap();
     assert!(out.status.success(), "{}", text(&out.stderr));
@@ -325,7 +320,7 @@ fn a_receiver_that_comes_back_within_a_run_gets_the_rest() {
         text(&out.stdout)
     );
     assert_eq!(manifest(&inbox.join("photos")), manifest(&photos));
-    end(server);
+    drop(server);
 }
 
 #[test]
@@ -379,7 +374,7 @@ fn what_cannot_be_sent_or_taken_is_named_and_the_others_go_on() {
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert!(sent(&out) < 2_400_000, "{}", sent(&out));
     assert_eq!(manifest(&inbox.join("photos")), manifest(&photos));
-    end(server);
+    drop(server);
 }
 
 #[test]
@@ -419,7 +414,7 @@ fn a_file_that_changes_while_it_is_sent_is_named() {
     let out = send(&photos, &server.addresses, &[]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert_eq!(manifest(&inbox.join("photos")), manifest(&photos));
-    end(server);
+    drop(server);
 }
 
 /// A folder that is there already: the same one may come again, nobody adds to it, nothing is replaced.
@@ -462,11 +457,11 @@ fn a_folder_that_exists_is_not_added_to_without_force() {
     assert_eq!(by_stranger().status.code(), Some(1));
     assert_eq!(fs::read(inbox.join("photos/a")).unwrap(), b"mine");
     assert!(!inbox.join("photos/evil").exists());
-    end(server);
+    drop(server);
     let server = receiver(&inbox, &["--force"]);
     assert!(send(&photos, &server.addresses, &[]).status.success());
     assert_eq!(fs::read(inbox.join("photos/a")).unwrap(), b"other");
-    end(server);
+    drop(server);
 }
 
 /// A thousand small ones in a pipeline, and the memory of the receiver.
@@ -485,7 +480,7 @@ fn many_small_files_of_a_folder_do_not_wait_for_each_other() {
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert_eq!(manifest(&inbox.join("photos")), manifest(&photos));
     wait_until(|| only(&inbox, &["photos"]));
-    end(server);
+    drop(server);
 }
 
 /// Whoever may not read a file: the tests run as root, for whom there is no such file, so another user
@@ -529,5 +524,5 @@ fn a_file_that_cannot_be_read_is_named() {
         "{said}"
     );
     assert_eq!(fs::read(inbox.join("photos/a")).unwrap(), b"a");
-    end(server);
+    drop(server);
 }

@@ -27,11 +27,6 @@ fn recv(name: &str) -> (Server, SocketAddr, PathBuf) {
     (server, metrics, dir)
 }
 
-fn end(mut server: Server) {
-    server.child.kill().unwrap();
-    server.child.wait().unwrap();
-}
-
 /// A `byway send` with metrics.
 fn send(file: &Path, to: &str) -> (Child, SocketAddr) {
     let mut child = byway()
@@ -138,7 +133,7 @@ fn a_running_transfer_is_told_at_both_ends_and_the_dashboard_asks_for_what_there
 
     sender.kill().unwrap();
     sender.wait().unwrap();
-    end(server);
+    drop(server);
 }
 
 #[test]
@@ -208,7 +203,7 @@ fn a_thousand_connections_that_say_nothing_or_garbage_disturb_nobody() {
     }
     drop(held);
     wait_until(|| descriptors(&server) <= before + 2);
-    end(server);
+    drop(server);
 }
 
 #[test]

@@ -40,11 +40,6 @@ fn recv(dir: &Path, more: &[&str]) -> Server {
     Server::start(&args.concat())
 }
 
-fn end(mut server: Server) {
-    server.child.kill().unwrap();
-    server.child.wait().unwrap();
-}
-
 #[test]
 fn partial_files_of_one_host_are_few_and_leave_those_of_others_alone() {
     let dir = folder("many-parts");
@@ -79,7 +74,7 @@ fn partial_files_of_one_host_are_few_and_leave_those_of_others_alone() {
         assert_eq!(parts(&inbox, "good.bin").len(), 1);
         again.abort().await;
     }));
-    end(server);
+    drop(server);
 }
 
 #[test]
@@ -107,7 +102,7 @@ fn bytes_of_partial_files_have_a_limit_and_the_host_with_the_most_pays() {
     });
     wait_until(|| parts(&inbox, "bad.bin").len() == 2);
     assert_eq!(parts(&inbox, "good.bin").len(), 1);
-    end(server);
+    drop(server);
 }
 
 /// What an earlier run left goes, too; a file that is no part stays.
@@ -133,7 +128,7 @@ fn a_partial_file_that_nobody_came_back_for_is_removed() {
     let mut server = recv(&dir, &["--keep-partial", "1h"]);
     server.says("1 partial file");
     assert!(!old.exists() && new.exists() && own.exists());
-    end(server);
+    drop(server);
 }
 
 #[test]
@@ -157,5 +152,5 @@ fn a_transfer_that_was_cut_goes_on_within_the_limits() {
     let out = run(&["send", small.to_str().unwrap(), "--to", &server.addresses]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert!(part.exists());
-    end(server);
+    drop(server);
 }

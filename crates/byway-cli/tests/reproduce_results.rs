@@ -64,73 +64,54 @@ x_title = "loss (%)"
 y_title = "time (s)"
 "#;
 
-/// A claim whose only figure is shown: nothing is tested.
-const SHOWN: &str = r#"
+/// A claim of one check: the mean time of a transfer without loss. `rest` is what else the check has.
+fn claim_of_time(id: &str, fitted: &str, (what, paper): (&str, &str), rest: &str) -> String {
+    format!(
+        r#"
 [[claim]]
-id = "S4"
+id = "{id}"
 section = "section I"
-says = "It takes as long as it takes."
+says = "It takes {paper} without loss."
+{fitted}
 [[claim.check]]
 kind = "mean"
-what = "transfer"
-paper = "as long as it takes"
+what = "{what}"
+paper = "{paper}"
 study = "transfer"
+where = {{ loss1 = 0 }}
 measure = "transfer_s"
-where = { loss1 = 0 }
-"#;
+unit = "s"
+{rest}
+"#
+    )
+}
+
+/// A claim whose only figure is shown: nothing is tested.
+fn shown() -> String {
+    claim_of_time("S4", "", ("transfer", "as long as it takes"), "")
+}
+
+/// What the paper says of a second, by a check that holds.
+const SECOND: (&str, &str) = ("transfer without loss", "about a second");
 
 /// A fitted claim with nothing else to test it on.
-const FITTED: &str = r#"
-[[claim]]
-id = "S5"
-section = "section I"
-says = "It takes a second without loss."
-fitted = "The size of the file was chosen by it."
-[[claim.check]]
-kind = "mean"
-what = "transfer without loss"
-paper = "about a second"
-study = "transfer"
-where = { loss1 = 0 }
-measure = "transfer_s"
-unit = "s"
-between = [0.5, 3]
-off = { loss1 = 15 }
-"#;
+fn fitted() -> String {
+    let fitted = r#"fitted = "The size of the file was chosen by it.""#;
+    let rest = "between = [0.5, 3]\noff = { loss1 = 15 }";
+    claim_of_time("S5", fitted, SECOND, rest)
+}
 
 /// A claim that holds, with a control of which few runs do not tell whether it holds there, too.
-const OPEN: &str = r#"
-[[claim]]
-id = "S6"
-section = "section I"
-says = "It takes a second without loss."
-[[claim.check]]
-kind = "mean"
-what = "transfer without loss"
-paper = "about a second"
-study = "transfer"
-where = { loss1 = 0 }
-measure = "transfer_s"
-unit = "s"
-between = [0.5, 3]
-off = { loss1 = 5 }
-"#;
+fn open(id: &str) -> String {
+    let rest = "between = [0.5, 3]\noff = { loss1 = 5 }";
+    claim_of_time(id, "", SECOND, rest)
+}
 
-const VACUOUS: &str = r#"
-[[claim]]
-id = "S3"
-section = "section I"
-says = "It takes some time."
-[[claim.check]]
-kind = "mean"
-what = "transfer"
-paper = "some time"
-study = "transfer"
-measure = "transfer_s"
-where = { loss1 = 0 }
-between = [0, 1000]
-off = { loss1 = 5 }
-"#;
+/// A claim whose check also holds where it must not.
+fn vacuous() -> String {
+    let rest = "between = [0, 1000]\noff = { loss1 = 5 }";
+    claim_of_time("S3", "", ("transfer", "some time"), rest)
+}
 
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
@@ -376,7 +357,7 @@ fn results_say_by_what_they_were_made_and_figures_are_files() {
 
 #[test]
 fn a_claim_of_which_nothing_is_tested_is_not_counted() {
-    let dir = folder("results-shown", &format!("{CLAIMS}{SHOWN}{FITTED}"));
+    let dir = folder("results-shown", &[CLAIMS, &shown(), &fitted()].concat());
     let out = run(&dir, &["S4", "--controls"]);
     let said = text(&out.stderr);
     assert_eq!(out.status.code(), Some(1), "{said}");
@@ -395,7 +376,7 @@ fn a_claim_of_which_nothing_is_tested_is_not_counted() {
 
 #[test]
 fn a_check_that_cannot_fail_ends_the_command_with_an_error() {
-    let dir = folder("results-vacuous", &format!("{CLAIMS}{VACUOUS}"));
+    let dir = folder("results-vacuous", &[CLAIMS, &vacuous()].concat());
     let out = run(&dir, &["--controls"]);
     let said = text(&out.stderr);
     assert_eq!(out.status.code(), Some(1), "{said}");
@@ -421,8 +402,10 @@ fn a_control_of_which_the_runs_do_not_tell_shows_nothing() {
     let failing = "[[claim.check]]\nkind = \"mean\"\nwhat = \"the same\"\npaper = \"minutes\"\n\
                    study = \"transfer\"\nwhere = { loss1 = 0 }\nmeasure = \"transfer_s\"\n\
                    between = [100, 200]\noff = { loss1 = 15 }\n";
-    let not_so = format!("{}{failing}", OPEN.replace("S6", "S7"));
-    let dir = folder("results-open", &format!("{CLAIMS}{OPEN}{not_so}"));
+    let dir = folder(
+        "results-open",
+        &[CLAIMS, &open("S6"), &open("S7"), failing].concat(),
+    );
     let out = run(&dir, &["S6", "--controls"]);
     let (said, printed) = (text(&out.stderr), text(&out.stdout));
     assert_eq!(out.status.code(), Some(1), "{said}");

@@ -36,11 +36,6 @@ fn send(dir: &Path, server: &Server, args: &[&str]) -> (std::process::Child, Vec
     (child, whole)
 }
 
-fn end(mut server: Server) {
-    server.child.kill().unwrap();
-    server.child.wait().unwrap();
-}
-
 /// A process of 64 descriptors has some twenty slots. Strangers at eight addresses want 48.
 #[test]
 fn begun_files_of_strangers_leave_slots_to_a_good_sender() {
@@ -85,7 +80,7 @@ fn begun_files_of_strangers_leave_slots_to_a_good_sender() {
     // What is gone has left no descriptor, and no file of one byte.
     peers::wait_until(|| descriptors(&server) <= before + 2);
     peers::wait_until(|| peers::parts(&inbox, "endless.bin").is_empty());
-    end(server);
+    drop(server);
 }
 
 /// The good sender is at the address of the strangers, who send a byte now and then: theirs go once
@@ -117,5 +112,5 @@ fn slots_of_one_host_go_to_those_of_its_senders_that_get_on() {
     assert_eq!(out.status.code(), Some(0), "{said}");
     // What it was told meanwhile.
     assert!(said.contains("files of this host are under way"), "{said}");
-    end(server);
+    drop(server);
 }
