@@ -194,11 +194,13 @@ impl Raw {
 
     /// Sends a packet of DATA until `last` is acknowledged, with all before it.
     pub(crate) fn deliver(&self, bytes: &[u8], last: Tsn) {
-        let arrived = |heard: &[u8]| {
+        let mut heard_last = String::from("nothing was heard");
+        let mut arrived = |heard: &[u8]| {
             let packet = Packet::parse(heard).unwrap();
-            packet.chunks().any(|chunk| match chunk.unwrap().parse() {
-                Ok(Chunk::Sack(sack)) => sack.cumulative_tsn_ack == last,
-                _ => false,
+            packet.chunks().any(|chunk| {
+                let chunk = chunk.unwrap().parse();
+                heard_last = format!("heard last: {chunk:?}");
+                matches!(chunk, Ok(Chunk::Sack(sack)) if sack.cumulative_tsn_ack == last)
             })
         };
         for _ in 0..100 {
@@ -210,7 +212,7 @@ impl Raw {
                 }
             }
         }
-        panic!("{last:?} is not acknowledged");
+        panic!("{last:?} is not acknowledged; {heard_last}");
     }
 
     /// The code of the first cause of the ABORT that must come.
