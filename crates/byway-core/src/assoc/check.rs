@@ -31,6 +31,7 @@ impl Association {
             ("ledger", self.send.ledger.totals_agree()),
             ("send queue", self.send.queue.totals_agree()),
             ("reassembly", self.recv.reassembly.totals_agree()),
+            ("searches of CUC", self.cuc_skips_rightly()),
         ];
         match all.iter().find(|a| !a.1) {
             Some((what, _)) => Err(format!("a total of the {what} is wrong")),

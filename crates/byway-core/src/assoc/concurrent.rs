@@ -53,12 +53,13 @@ impl Association {
         }
     }
 
-    /// A lost chunk of `from` was retransmitted on `to`. CUC must find its expected
+    /// The lost chunk `seq` of `from` was retransmitted on `to`. CUC must find its expected
     /// chunk again on both paths.
-    pub(super) fn note_moved(&mut self, from: PathId, to: PathId) {
+    pub(super) fn note_moved(&mut self, seq: u64, from: PathId, to: PathId) {
         let Some(c) = &mut self.send.concurrent else {
             return;
         };
+        c.may_expect(to, seq);
         if from != to {
             c.find_expected(from);
         }
@@ -106,6 +107,26 @@ impl Association {
             };
             c.advance(path, version, (covered, end), look);
         }
+    }
+
+    /// Whether the searches of CUC skip only what they may, for tests.
+    pub(super) fn cuc_skips_rightly(&self) -> bool {
+        let (Some(c), Some(cfg)) = (&self.send.concurrent, &self.cfg.concurrent) else {
+            return true;
+        };
+        let ledger = &self.send.ledger;
+        self.paths.ids().all(|path| {
+            let look = |seq| {
+                ledger.get(seq).map(|r| Chunk {
+                    here: r.path == path,
+                    again: r.sends > 1,
+                    acked: r.fate == Fate::Acked,
+                    newly: false,
+                })
+            };
+            let cumulative = &c.cumulatives()[path.index()];
+            cumulative.skips_rightly(cfg.cuc, ledger.base(), look)
+        })
     }
 
     /// The scope of fast recovery.

@@ -127,6 +127,11 @@ impl Concurrent {
         self.cumulatives[path.index()].find();
     }
 
+    /// CUC may expect this chunk of the path, although it could not before.
+    pub(crate) fn may_expect(&mut self, path: PathId, seq: u64) {
+        self.cumulatives[path.index()].search_from(seq);
+    }
+
     /// The current SACK cumulatively acknowledges this chunk of the path.
     pub(crate) fn acknowledge(&mut self, path: PathId, seq: u64) {
         self.find_expected(path);

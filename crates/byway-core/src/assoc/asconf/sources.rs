@@ -36,6 +36,8 @@ impl Association {
         self.paths.hand_over_lost(path, heir, bytes);
         if let Some(c) = &mut self.send.concurrent {
             c.forget_path(path);
+            // What it has from the other one may be any chunk.
+            c.may_expect(heir, 0);
         }
         if let Some(e) = &mut self.optional.estimating {
             e.forget_path(path);

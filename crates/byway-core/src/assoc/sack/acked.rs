@@ -42,6 +42,9 @@ impl Association {
                         c.newly_acknowledged(r.path, seq, r.sent_at);
                         p.counters.chunk_acknowledged();
                     }
+                    if change == Change::Reneged {
+                        c.may_expect(r.path, seq);
+                    }
                 }
                 if let Some(d) = dialect {
                     d.on_record((seq, r), change, p.window(), advanced);

@@ -111,7 +111,7 @@ impl Association {
         self.paths.get_mut(from).lost_chunk_settled(bytes);
         self.ask(ctx, |d, i| d.on_retransmission(i, seq, from, path));
         self.send.ledger.resend(seq, path, ctx.now);
-        self.note_moved(from, path);
+        self.note_moved(seq, from, path);
         // Rule C5 of section 6.3.1: a timed chunk gives no sample if it, or an earlier
         // chunk, is retransmitted.
         for p in self.paths.iter_mut() {
