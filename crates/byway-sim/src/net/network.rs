@@ -20,7 +20,7 @@ pub(crate) use parts::{Parts, Wire};
 
 use super::capture::{Capture, CaptureBuffer};
 use super::event::{EventQueue, Simultaneous};
-use super::flow::Flows;
+use super::flow::{Flow, Flows};
 use super::link::Link;
 use super::log::LogEntry;
 use super::packet::Pool;
@@ -44,6 +44,8 @@ pub struct Network {
     /// By link, with [`Simultaneous::AsScheduled`]; else empty.
     transmitters: Vec<Transmitter>,
     flows: Flows,
+    /// The flow of each source of cross traffic.
+    traffic: Vec<Flow>,
     /// There is a log or a capture.
     watched: bool,
     /// There is neither, and no link duplicates packets.
@@ -62,7 +64,7 @@ impl Network {
         }
         let watched = parts.log || parts.wires.iter().any(|w| w.capture != Capture::Off);
         let copies = parts.links.iter().any(Link::makes_copies);
-        Network {
+        let mut network = Network {
             now: 0,
             plain: !watched && !copies,
             events,
@@ -75,11 +77,14 @@ impl Network {
             pending: Vec::new(),
             watched,
             flows: Flows::new(parts.addresses.len()),
+            traffic: Vec::new(),
             transmitters: std::iter::repeat_with(Transmitter::default)
                 .take(transmitters)
                 .collect(),
             parts,
-        }
+        };
+        network.traffic = network.flows_of_sources();
+        network
     }
 
     /// Time of the last event.

@@ -110,6 +110,8 @@ pub(crate) struct TrafficSource {
     rate: u64,
     sizes: Vec<(u32, u32)>,
     weights: u64,
+    /// The last size, and how long it takes at `rate` (ns).
+    last: (u32, u64),
     /// Scale of the burst length in packets and of the pause in nanoseconds.
     burst_scale: f64,
     pause_scale: f64,
@@ -162,6 +164,7 @@ impl TrafficSource {
             rate: config.rate,
             sizes: config.sizes.clone(),
             weights,
+            last: (0, 0),
             burst_scale: packets_per_burst * scale,
             pause_scale: config.mean_off.as_nanos() as f64 * scale,
             shape: config.shape,
@@ -182,7 +185,11 @@ impl TrafficSource {
         let size = self.size();
         self.counters.sent_packets += 1;
         self.counters.sent_bytes += u64::from(size);
-        let mut gap = (u64::from(size) * 8 * 1_000_000_000).div_ceil(self.rate);
+        if size != self.last.0 {
+            let time = (u64::from(size) * 8 * 1_000_000_000).div_ceil(self.rate);
+            self.last = (size, time);
+        }
+        let mut gap = self.last.1;
         self.left -= 1;
         if self.left == 0 {
             self.left = self.burst();

@@ -49,27 +49,39 @@ impl Network {
         if way.whole && packet.content == Content::Sctp {
             return self.events.push_hop(at, link, slot);
         }
-        self.follow_unknown(at, link, slot, way.links().is_empty());
+        if way.links().is_empty() {
+            return self.follow_unknown(at, link, slot);
+        }
+        if let Some(next) = self.next_ahead(at, link, slot) {
+            self.follow_unknown(at, next, slot);
+        }
     }
 
-    /// Follows a packet over links that are looked up one by one. `first`: the
-    /// packet has not passed `link` yet.
+    /// Follows a packet over links that are looked up one by one, without a log, captures or
+    /// copies.
     #[inline(never)]
-    fn follow_unknown(&mut self, mut at: u64, mut link: u32, slot: u32, first: bool) {
-        let mut ahead = first;
-        loop {
-            if core::mem::replace(&mut ahead, true) {
-                let packet = self.pool.get_mut(slot);
-                let fate = self.parts.links[link as usize].pass(at, packet);
-                if fate.lost.is_some() {
-                    return self.pool.discard(slot);
-                }
-                at = fate.at;
+    pub(super) fn follow_unknown(&mut self, mut at: u64, mut link: u32, slot: u32) {
+        let packet = self.pool.get_mut(slot);
+        let wire = loop {
+            let fate = self.parts.links[link as usize].pass(at, packet);
+            if fate.lost.is_some() {
+                return self.pool.discard(slot);
             }
-            match self.next_ahead(at, link, slot) {
-                Some(next) => link = next,
-                None => return,
+            at = fate.at;
+            let wire = self.parts.wires[link as usize];
+            if !wire.to_router {
+                break wire;
             }
+            match self.parts.routes.next(wire.to, packet.column) {
+                Some(next) if self.parts.wires[next as usize].ahead => link = next,
+                Some(_) => break wire,
+                None => return self.no_route(at, slot),
+            }
+        };
+        if !wire.to_router && packet.content == Content::Background {
+            self.end_background(at, wire, slot);
+        } else {
+            self.events.push_hop(at, link, slot);
         }
     }
 
@@ -160,7 +172,7 @@ impl Network {
     }
 
     /// Cross traffic arrives at a host. It is only counted, which needs no event.
-    fn end_background(&mut self, at: u64, wire: Wire, slot: u32) {
+    pub(super) fn end_background(&mut self, at: u64, wire: Wire, slot: u32) {
         let packet = self.pool.get(slot);
         if self.parts.columns[wire.to as usize] != packet.column {
             return self.no_route(at, slot);

@@ -93,6 +93,9 @@ impl Network {
                 {
                     self.pass_as_scheduled(next, slot);
                 }
+                Some(next) if self.plain && self.transmitters.is_empty() => {
+                    self.follow_unknown(self.now, next, slot);
+                }
                 Some(next) => self.follow(self.now, next, slot, &Way::default()),
                 None => self.no_route(self.now, slot),
             }
@@ -156,9 +159,8 @@ impl Network {
         let Some((size, next)) = source.emit(self.now) else {
             return;
         };
-        let (src, dst, from) = (source.src, source.dst, source.from);
         self.events.push_traffic(next, number);
-        self.emit_background(from, (src, dst), size, u64::from(number));
+        self.emit_background(number, size);
     }
 
     /// An entry of a timer came up. Returns the event if the timer has expired.

@@ -227,22 +227,47 @@ impl Network {
         id
     }
 
-    /// Sends a packet of cross traffic from `vertex`. Its route is not cached.
-    pub(super) fn emit_background(
-        &mut self,
-        vertex: u32,
-        (src, dst): (u32, u32),
-        size: u32,
-        source: u64,
-    ) {
+    /// The flow of each source of cross traffic.
+    pub(super) fn flows_of_sources(&self) -> Vec<Flow> {
         let socket = |number| *self.parts.addresses.socket(number);
-        let flow = self.flow_from(vertex, (socket(src), socket(dst)), (src, dst));
+        let sources = self.parts.sources.iter();
+        sources
+            .map(|s| self.flow_from(s.from, (socket(s.src), socket(s.dst)), (s.src, s.dst)))
+            .collect()
+    }
+
+    /// Sends a packet of a source of cross traffic.
+    pub(super) fn emit_background(&mut self, source: u32, size: u32) {
         let slot = self.pool.claim();
-        self.enter(&flow, slot);
         let packet = self.pool.get_mut(slot);
+        let flow = &self.traffic[source as usize];
+        flow.address(packet);
+        packet.set_off(self.now, self.next_packet);
+        self.next_packet += 1;
         packet.content = Content::Background;
         packet.wire_size = size;
-        packet.meta = source;
-        self.set_off(&flow.way, slot);
+        packet.meta = u64::from(source);
+        if !(self.plain && self.transmitters.is_empty() && flow.way.whole) {
+            let way = flow.way;
+            self.set_off(&way, slot);
+            return;
+        }
+        let mut at = self.now;
+        let mut link = 0;
+        for &next in flow.way.links() {
+            link = next;
+            let fate = self.parts.links[link as usize].pass(at, packet);
+            if fate.lost.is_some() {
+                return self.pool.discard(slot);
+            }
+            at = fate.at;
+        }
+        let wire = self.parts.wires[link as usize];
+        if wire.to_router {
+            // Flows meet there.
+            self.events.push_hop(at, link, slot);
+        } else {
+            self.end_background(at, wire, slot);
+        }
     }
 }
