@@ -3,8 +3,11 @@
 
 mod peers;
 
-use byway_wire::{Checksum, Chunk, CommonHeader, InitFields, Packet, PacketBuilder, Param, Tsn};
+use byway_wire::{
+    Checksum, Chunk, CommonHeader, InitFields, Packet, PacketBuilder, Param, Tsn, chunk_type,
+};
 use peers::{byway, contents, text};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::process::{Child, Stdio};
@@ -32,6 +35,7 @@ enum Heard {
     InitAck(Vec<u8>),
     CookieEcho,
     CookieAck,
+    Heartbeat(Vec<u8>),
     Data(Tsn),
     Shutdown,
     /// With the text of its first cause.
@@ -108,6 +112,7 @@ impl Passive {
                 }
                 Ok(Chunk::CookieEcho(_)) => Heard::CookieEcho,
                 Ok(Chunk::CookieAck) => Heard::CookieAck,
+                Ok(Chunk::Heartbeat(_)) => Heard::Heartbeat(chunk.value.to_vec()),
                 Ok(Chunk::Data(data)) => Heard::Data(data.tsn),
                 Ok(Chunk::Shutdown(_)) => Heard::Shutdown,
                 Ok(Chunk::Abort(abort)) => {
@@ -231,8 +236,8 @@ const BRIEF: [&str; 10] = [
     "failure.path_max_retrans=100000",
 ];
 
-/// S18: a `cat` has read all that it has to send, and its peer takes a chunk now and then, each soon enough for all other
-/// timers: after 50 times RTO.Max, which is five seconds here, it is aborted.
+/// S18: a `cat` has read all that it has to send, and its peer takes a chunk now and then, each soon enough for all
+/// other timers: after 50 times RTO.Max, which is five seconds here, it is aborted.
 #[test]
 fn a_peer_that_takes_chunk_by_chunk_does_not_hold_an_end_for_ever() {
     let mut peer = Passive::new(&[1]);
@@ -284,4 +289,75 @@ fn a_peer_that_restarts_does_not_hold_an_end_for_ever() {
     assert!(why.contains("the shutdown took too long"), "{why}");
     assert!(restarts > 0);
     assert_eq!(cat.0.wait().unwrap().code(), Some(3));
+}
+
+/// R15: of data on two paths the peer acknowledges by a gap block what is the earliest on one of them, takes that back,
+/// and acknowledges the rest of this path. What it has taken back leaves again.
+#[test]
+fn what_is_taken_back_on_one_of_two_paths_leaves_again() {
+    let timers = [
+        "rto.min=500ms",
+        "rto.initial=500ms",
+        "hb.interval=1h",
+        "concurrent=on",
+        "setup.confirm_all_before_data=true",
+    ];
+    let timers = timers.map(|set| ["--set", set]).concat();
+    let preset = ["--preset", "rfc9260", "--bind", "127.0.0.1:0,127.0.0.2:0"];
+    let mut peer = Passive::new(&[3, 4]);
+    let mut cat = Cat::start(&peer, &[&preset[..], &timers].concat());
+    peer.accept();
+    // Both paths are confirmed before there is anything to send.
+    let mut confirmed = [true, false];
+    let mut on: BTreeMap<u32, usize> = BTreeMap::new();
+    let begun = Instant::now();
+    while confirmed != [true, true] || on.len() < 6 {
+        assert!(begun.elapsed() < PATIENCE, "{confirmed:?} {on:?}");
+        for socket in [0, 1] {
+            for heard in peer.hear(socket, Duration::from_millis(20)) {
+                match heard {
+                    Heard::Heartbeat(info) => {
+                        let ack = chunk_type::HEARTBEAT_ACK;
+                        peer.send(socket, peer.tag, |b| b.raw(ack, 0, &info));
+                        if socket == 1 && !confirmed[1] {
+                            confirmed[1] = true;
+                            let pipe = cat.0.stdin.as_mut().unwrap();
+                            pipe.write_all(&contents(8500)).unwrap();
+                        }
+                    }
+                    Heard::CookieEcho => peer.send(0, peer.tag, |b| b.cookie_ack()),
+                    Heard::Data(tsn) => {
+                        on.entry(tsn.0.wrapping_sub(peer.first.0)).or_insert(socket);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    let last = *on.keys().last().unwrap();
+    let path = on[&last];
+    let earliest = *on.iter().find(|(_, at)| **at == path).unwrap().0;
+    let rest = earliest + 1..=last;
+    assert!(earliest > 0 && !rest.is_empty(), "{on:?}");
+    assert!(rest.clone().all(|n| on[&n] == path), "{on:?}");
+    let before = |n: u32| Tsn(peer.first.0.wrapping_add(n).wrapping_sub(1));
+    // All but the last chunk of the other path, and the earliest one of this path.
+    peer.sack(before(earliest - 1), 100_000, &[(2, 2)]);
+    peer.sack(before(earliest - 1), 100_000, &[]);
+    let count = u16::try_from(last - earliest).unwrap();
+    peer.sack(before(earliest), 100_000, &[(2, count + 1)]);
+    let back = Tsn(peer.first.0.wrapping_add(earliest));
+    let begun = Instant::now();
+    'all: loop {
+        assert!(begun.elapsed() < PATIENCE, "it stays away");
+        for socket in [0, 1] {
+            for heard in peer.hear(socket, Duration::from_millis(20)) {
+                match heard {
+                    Heard::Data(tsn) if tsn == back => break 'all,
+                    Heard::Abort(why) => panic!("{why}"),
+                    _ => {}
+                }
+            }
+        }
+    }
 }
