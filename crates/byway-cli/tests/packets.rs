@@ -7,10 +7,10 @@ mod raw;
 use byway_wire::{
     Chunk, Data, IData, Packet, ParamWriter, SkippedMessage, Tsn, chunk_type, param_type,
 };
-use peers::{Server, Victim, signal};
+use peers::{Server, Victim, folder, signal};
 use raw::{Raw, TAG, init_fields};
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn one_byte(tsn: Tsn, begin: bool, end: bool) -> Data<'static> {
     Data {
@@ -656,4 +656,74 @@ fn a_late_cookie_of_an_earlier_restart_changes_nothing_at_a_process() {
         "the newest association is the one that there is"
     );
     victim.stays_well();
+}
+
+/// Answers to INITs that one host gets in this time, and as many to packets out of the blue: 1000 at once, and then 500
+/// a second.
+fn most_answers(since: Instant) -> usize {
+    1000 + 500 * (since.elapsed().as_secs() as usize + 1)
+}
+
+/// How often the tests of these rates ask. In the time that it takes a rate gives a part of it.
+const ROUNDS: usize = 100;
+const A_ROUND: usize = 50;
+
+/// How many chunks of this type come for rounds of these packets. A round ends when this association is answered.
+fn answers(raw: &Raw, kind: u8, packets: &[Vec<u8>]) -> usize {
+    let mut answers = 0;
+    for _ in 0..ROUNDS {
+        for _ in 0..A_ROUND {
+            packets.iter().for_each(|bytes| raw.send_bytes(bytes));
+        }
+        answers += raw.hear_until_answered(kind);
+    }
+    answers + raw.hear_of(kind)
+}
+
+/// S5: the cookie of an association gives the token of its INIT ACK back once. One that comes again and again does not
+/// pay for INIT ACKs to others.
+#[test]
+fn a_cookie_that_comes_again_pays_for_no_answers_of_a_process() {
+    let victim = Victim::new("packets-pays");
+    let mut raw = Raw::up(victim.to);
+    let cookie = raw.cookie.clone();
+    let again = raw.packet(raw.tag, |b| b.cookie_echo(&cookie));
+    raw.port += 1;
+    let other = raw.packet(0, |b| b.init(false, &init_fields(), |_| {}));
+    raw.port -= 1;
+    let begun = Instant::now();
+    let answered = answers(&raw, chunk_type::INIT_ACK, &[other, again]);
+    let most = most_answers(begun);
+    assert!(answered <= most, "{answered} of {most}");
+    assert!(answered >= 1000, "{answered}");
+    victim.stays_well();
+}
+
+/// S5: a cookie that has expired gets a Stale Cookie each time only within the rate of such answers.
+#[test]
+fn a_stale_cookie_that_comes_again_meets_the_rate_of_answers_of_a_process() {
+    let dir = folder("packets-stale");
+    let life = "setup.valid_cookie_life=2s";
+    let args = ["recv", "--dir", dir.to_str().unwrap(), "--set", life];
+    let mut server = Server::start(&args);
+    let to = server.addresses.split(',').next().unwrap().parse().unwrap();
+    let mut raw = Raw::up(to);
+    let good = (raw.tag, raw.port);
+    raw.port += 1;
+    raw.ask();
+    let cookie = raw.cookie.clone();
+    let stale = raw.packet(raw.tag, |b| b.cookie_echo(&cookie));
+    (raw.tag, raw.port) = good;
+    std::thread::sleep(Duration::from_millis(2500));
+    let begun = Instant::now();
+    let answered = answers(&raw, chunk_type::ERROR, &[stale]);
+    let most = most_answers(begun);
+    assert!(answered <= most, "{answered} of {most}");
+    assert!(answered >= 1000, "{answered}");
+    assert!(raw.lives());
+    assert!(server.child.try_wait().unwrap().is_none(), "it has died");
+    signal(&server.child, "TERM");
+    let (status, _, err) = server.finish();
+    assert_eq!(status, Some(143), "{err}");
+    std::fs::remove_dir_all(&dir).unwrap();
 }

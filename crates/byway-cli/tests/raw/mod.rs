@@ -270,6 +270,19 @@ impl Raw {
         first.iter().filter(|k| **k == kind).count() + self.hear_of(kind)
     }
 
+    /// How many chunks of a type come before a heartbeat of the association is answered.
+    pub(crate) fn hear_until_answered(&self, kind: u8) -> usize {
+        self.inject(|b| b.heartbeat(b"and now"));
+        let mut all = 0;
+        loop {
+            let heard = kinds(&self.hear_within(PATIENCE).expect("a packet"));
+            all += heard.iter().filter(|k| **k == kind).count();
+            if heard.contains(&chunk_type::HEARTBEAT_ACK) {
+                return all;
+            }
+        }
+    }
+
     /// Whether the association lives: it answers a heartbeat.
     pub(crate) fn lives(&self) -> bool {
         self.inject(|b| b.heartbeat(b"are you there"));
