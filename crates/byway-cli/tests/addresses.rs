@@ -6,12 +6,12 @@ mod peers;
 mod raw;
 
 use byway_wire::{
-    Auth, Checksum, Chunk, Packet, PacketBuilder, ParamWriter, Params, cause_code, chunk_type,
-    param_type,
+    Auth, Checksum, Chunk, InitFields, Packet, PacketBuilder, ParamWriter, Params, cause_code,
+    chunk_type, param_type,
 };
 use hmac::{Hmac, KeyInit, Mac};
 use peers::Victim;
-use raw::{Raw, init_fields};
+use raw::{Raw, TAG, init_fields};
 use sha2::Sha256;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -44,9 +44,15 @@ fn offer(w: &mut ParamWriter<'_>) {
 
 impl Keyed {
     fn up(to: SocketAddr) -> Keyed {
+        Keyed::up_with(to, offer).0
+    }
+
+    /// The same with these parameters of the INIT; the INIT, too.
+    fn up_with(to: SocketAddr, params: impl FnOnce(&mut ParamWriter<'_>)) -> (Keyed, Vec<u8>) {
         let mut raw = Raw::new(to);
-        let mut vectors = raw.ask_with(offer).map(|bytes| {
-            let packet = Packet::parse(&bytes).unwrap();
+        let both = raw.ask_with(params);
+        let mut vectors = both.each_ref().map(|bytes| {
+            let packet = Packet::parse(bytes).unwrap();
             let chunk = packet.chunks().next().unwrap().unwrap();
             match chunk.parse().unwrap() {
                 Chunk::Init(i) | Chunk::InitAck(i) => vector(i.params),
@@ -56,11 +62,13 @@ impl Keyed {
         assert!(vectors.iter().all(|v| v.len() > 36), "AUTH was agreed");
         vectors.sort();
         raw.echo();
-        Keyed {
+        let keyed = Keyed {
             raw,
             key: vectors.concat(),
             serial: init_fields().initial_tsn.0,
-        }
+        };
+        let [init, _] = both;
+        (keyed, init)
     }
 
     /// A packet whose chunks stand behind an AUTH chunk.
@@ -356,5 +364,35 @@ fn floods_of_asconfs_and_malformed_ones_get_small_answers() {
         keyed.answers(&bytes, 0);
         assert!(keyed.raw.lives(), "{body:?}");
     }
+    victim.stays_well();
+}
+
+/// S7: the INIT of an association comes again when its peer has deleted an address that it lists. The peer would obey
+/// an ABORT with its tag; an INIT with another tag is a restart that adds the address.
+#[test]
+fn an_init_that_comes_again_after_a_deletion_gets_no_abort() {
+    let victim = Victim::new("asconf-init");
+    let gone = [127, 0, 0, 97].into();
+    let listing = |w: &mut ParamWriter<'_>| {
+        offer(w);
+        w.address(gone);
+    };
+    let (mut keyed, late) = Keyed::up_with(victim.to, listing);
+    let delete = keyed.change(|w| {
+        w.delete_ip(1, gone);
+    });
+    assert_eq!(keyed.answers(&delete, 0).0, 1);
+    keyed.raw.send_bytes(&late);
+    let (kinds, _) = keyed.raw.hear_all();
+    assert!(!kinds.contains(&chunk_type::ABORT), "{kinds:?}");
+    assert!(keyed.raw.lives());
+    let other = InitFields {
+        initiate_tag: TAG + 1,
+        ..init_fields()
+    };
+    keyed.raw.send(0, |b| b.init(false, &other, listing));
+    let cause = keyed.raw.hear_cause();
+    assert_eq!(cause, cause_code::RESTART_WITH_NEW_ADDRESSES);
+    assert!(keyed.raw.lives());
     victim.stays_well();
 }
