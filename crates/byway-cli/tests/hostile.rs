@@ -438,3 +438,42 @@ fn lost_associations_are_logged_once_a_second_with_an_address_and_how_many() {
     let all: usize = lines.iter().map(count).sum();
     assert!((COUNT / 2..=COUNT).contains(&all), "{all}: {err}");
 }
+
+/// R22: two addresses of a receiver are connected to at once. The receiver would take the second set-up for a restart
+/// of the first association.
+#[test]
+fn two_addresses_of_a_receiver_that_are_connected_to_at_once_leave_one_association() {
+    let dir = folder("two-addresses");
+    let server = Server::start(&["recv", "--dir", dir.to_str().unwrap()]);
+    let to: Vec<SocketAddr> = server
+        .addresses
+        .split(',')
+        .map(|a| a.parse().unwrap())
+        .collect();
+    runtime().block_on(bounded(async {
+        for n in 0..20 {
+            let endpoint = endpoint(0);
+            let both = tokio::join!(
+                endpoint.connect(&to[..1], 5001),
+                endpoint.connect(&to[1..], 5001)
+            );
+            let (up, refused) = match both {
+                (Ok(up), Err(refused)) | (Err(refused), Ok(up)) => (up, refused.to_string()),
+                both => panic!("{both:?}"),
+            };
+            assert!(refused.contains("association with"), "{refused}");
+            let mut message = byway::Message::new(0, offer(n));
+            message.ppid = spoken::PPID;
+            up.send(message).await.unwrap();
+            let answer = up.recv().await.expect("an answer to the offer");
+            assert_eq!(answer.ppid, spoken::PPID);
+            assert_eq!(up.paths().len(), 2);
+            endpoint.close().await;
+        }
+    }));
+    peers::signal(&server.child, "TERM");
+    let (status, _, said) = server.finish();
+    assert_eq!(status, Some(143), "{said}");
+    assert!(!said.contains("restart"), "{said}");
+    std::fs::remove_dir_all(&dir).unwrap();
+}
