@@ -6,7 +6,7 @@ mod peers;
 mod raw;
 mod spoken;
 
-use byway_wire::{Data, Tsn, cause_code};
+use byway_wire::{Data, InitFields, Tsn, cause_code};
 use open_metrics::scrape;
 use peers::{Server, contents, folder, signal, text, wait_until};
 use raw::{Raw, init_fields};
@@ -305,6 +305,49 @@ fn a_listen_at_its_ceiling_lets_go_who_holds_most_and_the_pipe_goes_on() {
         whole.extend(block);
     }
     assert!(out == whole, "{} bytes of {}", out.len(), whole.len());
+}
+
+/// R12: a message of one byte in a high stream, which nobody has read, costs two bytes for each stream up to it, and
+/// they are in the account.
+#[test]
+fn what_a_high_stream_takes_is_little_and_in_the_account() {
+    const HIGH: u16 = 65_534;
+    const PEERS: u8 = 16;
+    let streams = "setup.max_inbound_streams=65535";
+    let args = ["listen", "--metrics", "127.0.0.1:0", "--set", streams];
+    let mut server = Server::start(&args);
+    let attacked = Attacked::of(&server);
+    // The first one is the pipe, and the others wait behind it.
+    let all: Vec<Raw> = (11..=11 + PEERS)
+        .map(|host| {
+            let mut raw = Raw::from_host(host, attacked.to);
+            raw.wait(Duration::from_millis(50));
+            let fields = InitFields {
+                outbound_streams: u16::MAX,
+                ..init_fields()
+            };
+            raw.ask_for(&fields, |_| {});
+            raw.echo();
+            raw
+        })
+        .collect();
+    let before = attacked.memory();
+    for mut raw in all.into_iter().skip(1) {
+        let tsn = raw.next_tsn();
+        let high = Data {
+            stream_id: HIGH,
+            ssn: 0,
+            payload: b"x",
+            ..waiting(tsn)
+        };
+        let bytes = raw.packet(raw.tag, |b| b.data(&high));
+        raw.deliver(&bytes, tsn);
+    }
+    let each = (attacked.memory() - before) / f64::from(PEERS);
+    let table = 2.0 * (f64::from(HIGH) + 1.0);
+    assert!(each >= table && each < table + 10_000.0, "{each}");
+    assert!(server.child.try_wait().unwrap().is_none());
+    server.child.kill().unwrap();
 }
 
 #[test]

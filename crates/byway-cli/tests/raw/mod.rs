@@ -91,7 +91,16 @@ impl Raw {
             initiate_tag: tag,
             ..init_fields()
         };
-        let init = self.packet(0, |b| b.init(false, &fields, params));
+        self.ask_for(&fields, params)
+    }
+
+    /// The same with these fields of the INIT.
+    pub(crate) fn ask_for(
+        &mut self,
+        fields: &InitFields,
+        params: impl FnOnce(&mut ParamWriter<'_>),
+    ) -> [Vec<u8>; 2] {
+        let init = self.packet(0, |b| b.init(false, fields, params));
         self.send_bytes(&init);
         let answer = self.hear_within(PATIENCE).expect("an INIT ACK");
         self.learn(&answer);
