@@ -6,7 +6,7 @@ use byway_wire::{
     Checksum, Chunk, CommonHeader, InitFields, Packet, PacketBuilder, Param, ParamWriter, Tsn,
     chunk_type,
 };
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 /// The tag and the first TSN of this side.
@@ -44,7 +44,12 @@ impl Raw {
 
     /// The same at the address 127.0.0.`host`, which is another host to the other side.
     pub(crate) fn from_host(host: u8, to: SocketAddr) -> Raw {
-        let socket = UdpSocket::bind(SocketAddr::from(([127, 0, 0, host], 0))).unwrap();
+        Raw::from_address([127, 0, 0, host].into(), to)
+    }
+
+    /// The same at this address.
+    pub(crate) fn from_address(own: IpAddr, to: SocketAddr) -> Raw {
+        let socket = UdpSocket::bind(SocketAddr::new(own, 0)).unwrap();
         socket.connect(to).unwrap();
         let wait = Some(Duration::from_millis(300));
         socket.set_read_timeout(wait).unwrap();
