@@ -50,11 +50,11 @@ fn the_same_request_gives_the_same_answer_and_its_files_the_same_figures() {
 #[test]
 fn a_baseline_that_the_table_shows_to_be_better_is_recommended() {
     let mut request = Request::default();
-    request.add_path("rtt=10ms,rate=50M").unwrap();
+    request.add_path("rtt=10ms,rate=5M").unwrap();
     request.add_path("rtt=40ms,rate=64k").unwrap();
     let pace = Fixed {
         search: 1,
-        check: 8,
+        check: 4,
     };
     let advice = advise(&request, &pace, &Hooks::default()).unwrap();
     for verdict in &advice.targets[0].verdicts {
