@@ -160,6 +160,24 @@ pub fn clicks(v: &Visitor) -> Result<String> {
     Ok(String::new())
 }
 
+/// A scene of many cuts, kept from [`clicks`]: what the receiver holds takes more memory than its bytes, so
+/// the memory decides on `a_rwnd`. It counts alike with words of 32 bits and of 64.
+pub fn window(v: &Visitor) -> Result<String> {
+    let scene = include_str!("../scenes/many-cuts.toml");
+    v.value(&open_file(scene))?;
+    v.until("the file is opened", "byway.toml().length > 7000")?;
+    v.same_as_the_command()?;
+    Ok(String::new())
+}
+
+/// Opens a file with this text.
+fn open_file(scene: &str) -> String {
+    format!(
+        "(() => {{ const list = new DataTransfer(); list.items.add(new File([{}], 'scene.toml')); const open = document.getElementById('open'); open.files = list.files; open.dispatchEvent(new Event('change')); }})()",
+        quoted(scene)
+    )
+}
+
 /// The address bar has the scene with all that was done, so a reload loses nothing.
 pub fn reload(v: &Visitor) -> Result<String> {
     v.until_time(0.4)?;
@@ -182,11 +200,7 @@ pub fn long(v: &Visitor) -> Result<String> {
         .text("BYWAY_TOUR[0].scene")?
         .replace("8 MiB", "4 GB")
         .replace("10 Mbit/s", "200 Mbit/s");
-    let opened = format!(
-        "(() => {{ const list = new DataTransfer(); list.items.add(new File([{}], 'long.toml')); const open = document.getElementById('open'); open.files = list.files; open.dispatchEvent(new Event('change')); }})()",
-        quoted(&scene)
-    );
-    v.value(&opened)?;
+    v.value(&open_file(&scene))?;
     v.until("the file is opened", "byway.view().total_bytes === 4e9")?;
     v.value("(() => { const s = document.getElementById('speed'); s.value = 1; s.dispatchEvent(new Event('input')); })()")?;
     v.until_time(3.0)?;

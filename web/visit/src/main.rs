@@ -94,6 +94,10 @@ const CHECKS: &[Check] = &[
     ),
     ("many clicks at once", attacks::clicks),
     (
+        "memory that decides on the window, to the command's result",
+        attacks::window,
+    ),
+    (
         "slow motion is a choice, and the pace is told",
         pace::slow_motion_is_a_choice,
     ),

@@ -23,12 +23,15 @@ impl Visitor {
     /// Fails unless `said` is the page's result.
     pub fn compare(&self, said: &str) -> Result<()> {
         let page = self.text("byway.json()")?;
-        let at = page.bytes().zip(said.bytes()).position(|(a, b)| a != b);
+        let mut lines = page.lines().zip(said.lines()).enumerate();
+        let first = lines.find(|(_, (page, command))| page != command);
         ensure!(
             page == said,
-            "the page's result is not the command's: {} and {} bytes, first difference at {at:?}",
+            "the page's result is not the command's: {} and {} bytes, first other line (number, page, command): \
+             {first:?}; the scene is {:?}",
             page.len(),
-            said.len()
+            said.len(),
+            self.text("byway.toml()")?
         );
         Ok(())
     }

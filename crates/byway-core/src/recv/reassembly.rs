@@ -22,7 +22,7 @@ pub(crate) use fragment::{Fragment, InconsistentFragment};
 use crate::api::Received;
 use bytes::Bytes;
 use interleaved::{Interleaved, MessageId, Standing};
-use memory::BLOCK;
+use memory::{BLOCK, Counted};
 use ready::Ready;
 use run::Run;
 use sorted::Sorted;
@@ -136,7 +136,7 @@ impl Reassembly {
             + self.streams.memory()
             + self.interleaved.as_ref().map_or(0, |i| i.memory())
             + self.ready.len() * BLOCK
-            + self.ready.capacity() * size_of::<Ready>()
+            + self.ready.capacity() * Ready::SIZE
     }
 
     /// Bytes of the window in use if each stands for four bytes of memory. It is less than

@@ -6,7 +6,7 @@
 //! logarithmic in any order.
 
 use super::few::Few;
-use super::memory::BLOCK;
+use super::memory::{BLOCK, Counted};
 use super::number::Number;
 use super::ready::Ready;
 use super::sorted::Sorted;
@@ -123,7 +123,7 @@ impl<N: Number> OutOfOrder<N> {
     /// Memory that the queue and the tree take at most, in bytes, without the payloads: short ones have no
     /// block of their own.
     pub(super) fn memory(&self) -> usize {
-        self.in_turn.capacity() * size_of::<Waiting>()
+        self.in_turn.capacity() * Waiting::SIZE
             + (self.in_turn.len() + self.others.len()) * BLOCK
             + self.others.memory()
     }

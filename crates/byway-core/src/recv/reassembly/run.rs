@@ -2,7 +2,7 @@
 
 use super::few::Few;
 use super::fragment::Fragment;
-use super::memory::block;
+use super::memory::{Counted, block};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 
@@ -151,7 +151,7 @@ impl Run {
 
     /// Memory that the run takes beyond itself and its payload, in bytes.
     pub(super) fn overhead(&self) -> usize {
-        let list = self.pieces.capacity() * size_of::<BytesMut>();
+        let list = self.pieces.capacity() * BytesMut::SIZE;
         list + self.buffers - (self.len - self.few.len())
     }
 

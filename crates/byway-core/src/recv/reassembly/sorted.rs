@@ -4,7 +4,7 @@
 //! itself takes a block of memory for half a dozen, and an allocator keeps a note of each group of blocks
 //! that it ever made. So the values stand in one list, and the tree has their places there.
 
-use super::memory::TREE_ENTRY;
+use super::memory::{Counted, TREE_ENTRY, WORD};
 use core::ops::RangeBounds;
 use slab::Slab;
 use std::collections::BTreeMap;
@@ -96,12 +96,14 @@ impl<K: Copy + Ord, V> Sorted<K, V> {
     pub(super) fn values(&self) -> impl Iterator<Item = &V> {
         self.values.iter().map(|(_, value)| value)
     }
+}
 
+impl<K, V: Counted> Sorted<K, V> {
     /// Memory of the list and of the tree, in bytes.
     #[inline]
     pub(super) fn memory(&self) -> usize {
         // A place in the list may have a word beside its value.
-        self.values.capacity() * (size_of::<V>() + size_of::<usize>())
+        self.values.capacity() * (V::SIZE + WORD)
             + self.places.len() * TREE_ENTRY * size_of::<(K, u32)>()
     }
 }
@@ -137,6 +139,10 @@ mod tests {
                 prop_assert_eq!(of_sorted(sorted.last_in(..key)), of_map(map.range(..key).next_back()));
             }
         }
+    }
+
+    impl Counted for [u8; 80] {
+        const SIZE: usize = 80;
     }
 
     #[test]

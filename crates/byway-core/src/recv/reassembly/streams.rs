@@ -1,6 +1,6 @@
 //! The order of messages within each stream (RFC 9260 section 6.6; RFC 8260 section 2.1).
 
-use super::memory::TREE_ENTRY;
+use super::memory::{Counted, TREE_ENTRY, WORD};
 use super::number::Number;
 use super::out_of_order::{OutOfOrder, Waiting};
 use super::ready::Ready;
@@ -126,7 +126,7 @@ impl<N: Number> Streams<N> {
     #[inline]
     pub(super) fn memory(&self) -> usize {
         self.next.capacity() * size_of::<N>()
-            + self.waiting.len() * TREE_ENTRY * size_of::<(u16, OutOfOrder<N>)>()
+            + self.waiting.len() * TREE_ENTRY * (WORD + OutOfOrder::<N>::SIZE)
             + self.waiting_memory
     }
 
