@@ -4,9 +4,6 @@
 //! makes us keep can be more: tiny messages, fragments of messages that never end, gaps
 //! in many streams. So the memory is counted too, by the capacities of what holds it.
 
-use super::out_of_order::{OutOfOrder, Waiting};
-use super::ready::Ready;
-use super::run::Run;
 use bytes::BytesMut;
 
 /// A value whose memory counts for the window.
@@ -18,24 +15,8 @@ pub(super) trait Counted {
     const SIZE: usize;
 }
 
-impl Counted for Run {
-    const SIZE: usize = 88;
-}
-
-impl Counted for Ready {
-    const SIZE: usize = 56;
-}
-
-impl Counted for Waiting {
-    const SIZE: usize = 72;
-}
-
 impl Counted for BytesMut {
     const SIZE: usize = 32;
-}
-
-impl<N> Counted for OutOfOrder<N> {
-    const SIZE: usize = 96;
 }
 
 /// A word of such a machine.
@@ -54,30 +35,5 @@ pub(super) fn block(capacity: usize) -> usize {
     match capacity {
         0 => 0,
         n => (n + 16).next_multiple_of(16),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// On a machine with 64-bit words each takes what it counts for.
-    #[test]
-    #[cfg(target_pointer_width = "64")]
-    fn sizes_are_those_of_64_bits() {
-        fn both<T: Counted>() -> (&'static str, usize, usize) {
-            (core::any::type_name::<T>(), T::SIZE, size_of::<T>())
-        }
-        for (name, counted, real) in [
-            both::<Run>(),
-            both::<Ready>(),
-            both::<Waiting>(),
-            both::<BytesMut>(),
-            both::<OutOfOrder<u16>>(),
-            both::<OutOfOrder<u32>>(),
-            ("word", WORD, size_of::<usize>()),
-        ] {
-            assert_eq!(counted, real, "{name}");
-        }
     }
 }

@@ -21,6 +21,10 @@ pub(super) struct Waiting {
     few: Few,
 }
 
+impl Counted for Waiting {
+    const SIZE: usize = 72;
+}
+
 impl Waiting {
     fn new(mut ready: Ready) -> Waiting {
         let mut few = Few::default();
@@ -55,6 +59,10 @@ pub(super) struct OutOfOrder<N> {
     in_turn: VecDeque<Waiting>,
     /// The others, by number.
     others: Sorted<N, Waiting>,
+}
+
+impl<N> Counted for OutOfOrder<N> {
+    const SIZE: usize = 96;
 }
 
 impl<N: Number> OutOfOrder<N> {

@@ -1,5 +1,6 @@
 //! A message, or a part of one, that is ready to be read.
 
+use super::memory::Counted;
 use crate::api::Received;
 
 /// A message or a part of one, and the share of the receive window that it
@@ -11,4 +12,8 @@ pub(super) struct Ready {
     pub(super) mid: u32,
     /// Bytes of the window, overhead included.
     pub(super) charge: u32,
+}
+
+impl Counted for Ready {
+    const SIZE: usize = 56;
 }

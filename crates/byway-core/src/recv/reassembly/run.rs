@@ -34,6 +34,10 @@ pub(super) struct Run {
     len: usize,
 }
 
+impl Counted for Run {
+    const SIZE: usize = 88;
+}
+
 impl Run {
     /// An empty run for `f`, with room for `expected` bytes. With 0 nothing is allocated
     /// yet.

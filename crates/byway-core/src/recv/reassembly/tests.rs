@@ -1,4 +1,7 @@
+use super::memory::WORD;
+use super::out_of_order::{OutOfOrder, Waiting};
 use super::*;
+use bytes::BytesMut;
 
 fn fragment(seq: u64, ssn: u16, begin: bool, end: bool, payload: &[u8]) -> Fragment<'_> {
     Fragment {
@@ -228,4 +231,24 @@ fn a_message_in_a_high_stream_takes_little_memory_and_is_counted() {
     }
     while r.pop().is_some() {}
     assert!(r.totals_agree() && r.memory() < 140_000, "{}", r.memory());
+}
+
+/// On a machine with 64-bit words each takes what it counts for.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn sizes_are_those_of_64_bits() {
+    fn both<T: Counted>() -> (&'static str, usize, usize) {
+        (core::any::type_name::<T>(), T::SIZE, size_of::<T>())
+    }
+    for (name, counted, real) in [
+        both::<Run>(),
+        both::<Ready>(),
+        both::<Waiting>(),
+        both::<BytesMut>(),
+        both::<OutOfOrder<u16>>(),
+        both::<OutOfOrder<u32>>(),
+        ("word", WORD, size_of::<usize>()),
+    ] {
+        assert_eq!(counted, real, "{name}");
+    }
 }
