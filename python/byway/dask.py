@@ -274,22 +274,25 @@ class _Run:
         for address in sorted(self.silent - silent):
             if address in workers:
                 log.warning("worker %s is heard again", address)
-        fresh = sorted(silent - self.silent)
+        fresh = silent - self.silent
         self.silent = silent
-        if not fresh:
+        if not silent:
             return
+        # Each time: what a worker no longer has makes room there, in the scheduler's eyes, for chunks that wait
+        # since before it was silent.
         try:
-            has = self.client.processing(workers=fresh)
+            has = self.client.processing(workers=sorted(silent))
         except Exception as error:
             log.debug("the chunks of silent workers are not known: %s", error)
             has = {}
-        for address in fresh:
+        for address in sorted(silent):
             keys = {str(key) for key in has.get(address, ())}
             held = [n for n, future in self.flying.items() if str(future.key) in keys]
-            log.warning(
-                "worker %s was not heard for %g s; chunks that are dealt out again: %d",
-                address, SILENT_SECONDS, len(held),
-            )  # fmt: skip
+            if held or address in fresh:
+                log.warning(
+                    "worker %s was not heard for %g s; chunks that are dealt out again: %d",
+                    address, SILENT_SECONDS, len(held),
+                )  # fmt: skip
             for number in held:
                 self._give_back(number)
 

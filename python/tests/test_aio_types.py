@@ -1,25 +1,12 @@
-"""The types of byway.aio, as mypy sees them."""
+"""The stubs of byway.aio. That its examples are strictly typed is seen by `.ci/run python`, with all other types."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from byway import _native
 
 PYTHON = Path(__file__).parent.parent
-
-
-def test_the_examples_are_strictly_typed() -> None:
-    pytest.importorskip("mypy")
-    files = ["examples/send_file.py", "examples/recv_file.py", "bench/aio_throughput.py"]
-    # byway itself is checked on its own; here it says what its users see.
-    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *files]
-    done = subprocess.run(command, cwd=PYTHON, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_stubs_name_what_there_is() -> None:
