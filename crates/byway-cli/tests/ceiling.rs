@@ -158,15 +158,14 @@ async fn with_a_file(server: &Server, whole: &[u8], most: f64, beside: impl Fn(&
 }
 
 /// The line of JSON about the good file, which came whole, and all that was said.
-fn ended(server: Server, dir: &Path, whole: &[u8]) -> (serde_json::Value, String) {
+fn ended(mut server: Server, dir: &Path, whole: &[u8]) -> (serde_json::Value, String) {
     assert!(std::fs::read(dir.join("inbox/good.bin")).unwrap() == whole);
+    let line = server.prints("good.bin");
     signal(&server.child, "TERM");
-    let (status, out, said) = server.finish();
+    let (status, _, said) = server.finish();
     assert_eq!(status, Some(143), "{said}");
     assert!(!said.contains("panicked"), "{said}");
-    let lines = text(&out);
-    let line = lines.lines().find(|line| line.contains("good.bin"));
-    let result: serde_json::Value = serde_json::from_str(line.expect("a result")).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!(result["ok"], true, "{result}");
     (result, said)
 }

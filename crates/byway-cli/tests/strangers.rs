@@ -275,11 +275,12 @@ fn json_of_a_receiver_holds_no_raw_text_of_others() {
         speaker.offer(9, 4, "a.bin").await;
         speaker.abort_with("\u{202e}\x1b[2J").await;
     }));
-    server.says("aborted");
+    let said = server.says("aborted");
+    let line = server.prints("heartbeats_put_off");
     peers::signal(&server.child, "TERM");
-    let (_, out, err) = server.finish();
-    let said = text(&out) + &err;
-    assert!(said.contains("\\\\u{202e}"), "{said}");
+    let (_, _, err) = server.finish();
+    assert!(line.contains("\\\\u{202e}"), "{line}");
+    let said = line + &said + &err;
     // What the endpoint refused is in each line.
     assert!(said.contains("\"heartbeats_put_off\":0"), "{said}");
     assert!(!said.contains(['\u{202e}', '\x1b']), "{said}");
@@ -459,7 +460,7 @@ fn a_file_of_which_no_byte_came_is_not_there() {
 fn who_breaks_the_file_protocol_again_and_again_is_refused_and_others_are_served() {
     let dir = folder("breaks-protocol");
     let inbox = dir.join("inbox");
-    let server = Server::start(&["recv", "--json", "--dir", inbox.to_str().unwrap()]);
+    let mut server = Server::start(&["recv", "--json", "--dir", inbox.to_str().unwrap()]);
     let begun = Instant::now();
     let (served, refused) = runtime().block_on(async {
         // An association of the same host that keeps to the rules.
@@ -515,12 +516,12 @@ fn who_breaks_the_file_protocol_again_and_again_is_refused_and_others_are_served
     });
     assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"first");
     assert_eq!(std::fs::read(inbox.join("b.bin")).unwrap(), b"other");
-    peers::signal(&server.child, "TERM");
-    let (status, out, said) = server.finish();
-    assert_eq!(status, Some(143), "{said}");
     // A line for each sender.
-    let last = text(&out);
-    let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
+    let last = server.prints("again.bin");
+    peers::signal(&server.child, "TERM");
+    let (status, _, said) = server.finish();
+    assert_eq!(status, Some(143), "{said}");
+    let last: serde_json::Value = serde_json::from_str(&last).unwrap();
     let counted = |rule: &str| last["refused_by_endpoint"][rule].as_u64();
     assert_eq!(counted("violations_above"), Some(served + 1), "{last}");
     assert!(counted("violators_refused") >= Some(1), "{last}");

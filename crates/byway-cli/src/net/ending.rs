@@ -13,11 +13,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 /// How long the ABORTs may take. Usually they are with the kernel at once.
-const ABORTS: Duration = Duration::from_millis(400);
+const ABORTS: Duration = Duration::from_millis(300);
 
 /// After this the process ends, whatever still runs: reading and hashing a
 /// long file cannot be cancelled.
-const GRACE: Duration = Duration::from_millis(400);
+const GRACE: Duration = Duration::from_millis(600);
 
 /// What the user or the system wants.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -56,8 +56,9 @@ const LINGER: Duration = Duration::from_secs(5);
 /// A transfer that did not get on for so long is not looked at any more.
 const STILL: Duration = Duration::from_secs(2);
 
-/// How long associations that a signal aborted may take to write their files.
-const LAST_WRITES: Duration = Duration::from_millis(300);
+/// How long associations that a signal aborted may take to write their files, and those that had ended to print their
+/// results.
+const LAST_WRITES: Duration = Duration::from_millis(500);
 
 /// Between two looks at the age of partial files.
 const AGES: Duration = Duration::from_secs(600);

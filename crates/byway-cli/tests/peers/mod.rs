@@ -184,25 +184,24 @@ impl Server {
 
     /// Waits for a line on standard error that has this part.
     pub(crate) fn says(&mut self, part: &str) -> String {
-        let (done, end) = std::sync::mpsc::channel::<()>();
-        let pid = self.child.id().to_string();
-        // Without it, the line would be waited for without end.
-        let guard = std::thread::spawn(move || {
-            use std::sync::mpsc::RecvTimeoutError::Timeout;
-            if end.recv_timeout(Duration::from_secs(30)) == Err(Timeout) {
-                let _ = Command::new("kill").args(["-s", "KILL", &pid]).status();
+        let rest = &mut self.rest;
+        heard(self.child.id(), part, |line| rest.read_line(line).unwrap())
+    }
+
+    /// Waits for a line on standard output that has this part: who ends a command before it has printed a result may
+    /// not see it.
+    pub(crate) fn prints(&mut self, part: &str) -> String {
+        let pid = self.child.id();
+        let out = self.child.stdout.as_mut().unwrap();
+        heard(pid, part, |line| {
+            let (mut bytes, mut byte) = (Vec::new(), [0]);
+            // By the byte: what follows is left to others.
+            while !bytes.ends_with(b"\n") && out.read(&mut byte).unwrap() == 1 {
+                bytes.push(byte[0]);
             }
-        });
-        let (mut line, mut all) = (String::new(), String::new());
-        while !line.contains(part) {
-            line.clear();
-            let read = self.rest.read_line(&mut line).unwrap();
-            all.push_str(&line);
-            assert_ne!(read, 0, "it ended, or was killed after 30 s: {all}");
-        }
-        drop(done);
-        guard.join().unwrap();
-        line
+            line.push_str(&text(&bytes));
+            bytes.len()
+        })
     }
 
     pub(crate) fn finish(mut self) -> (Option<i32>, Vec<u8>, String) {
@@ -319,6 +318,29 @@ pub(crate) fn first_line(child: &mut Child) -> (String, BufReader<ChildStderr>) 
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
     (line, said)
+}
+
+/// Reads lines of this process until one has this part.
+fn heard(pid: u32, part: &str, mut next: impl FnMut(&mut String) -> usize) -> String {
+    let (done, end) = std::sync::mpsc::channel::<()>();
+    // Without it, the line would be waited for without end.
+    let guard = std::thread::spawn(move || {
+        use std::sync::mpsc::RecvTimeoutError::Timeout;
+        if end.recv_timeout(Duration::from_secs(30)) == Err(Timeout) {
+            let pid = pid.to_string();
+            let _ = Command::new("kill").args(["-s", "KILL", &pid]).status();
+        }
+    });
+    let (mut line, mut all) = (String::new(), String::new());
+    while !line.contains(part) {
+        line.clear();
+        let read = next(&mut line);
+        all.push_str(&line);
+        assert_ne!(read, 0, "it ended, or was killed after 30 s: {all}");
+    }
+    drop(done);
+    guard.join().unwrap();
+    line
 }
 
 /// Waits, and fails a test that hangs.
