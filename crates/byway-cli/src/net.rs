@@ -5,6 +5,7 @@ mod args;
 mod claims;
 mod descriptors;
 mod doctor;
+mod drawing;
 mod ending;
 mod entry;
 mod exchange;

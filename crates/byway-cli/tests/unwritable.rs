@@ -7,12 +7,15 @@ mod spoken;
 
 use peers::{byway, folder, text};
 use raw::Raw;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use spoken::udp_port;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
@@ -68,6 +71,21 @@ fn send(file: &str, address: SocketAddr) -> Output {
     peers::run(&["send", file, "--to", &to, "--retries", "0"])
 }
 
+/// More of them than threads that serve.
+fn five_transfers(file: &Path, inbox: &Path, to: SocketAddr) {
+    for _ in 0..5 {
+        let mut sender = byway()
+            .args(["send", file.to_str().unwrap(), "--retries", "0", "--to"])
+            .arg(to.to_string())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let sent = peers::ends_within(&mut sender, Duration::from_secs(30));
+        assert_eq!(sent, Some(0));
+        assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"contents");
+    }
+}
+
 #[test]
 fn a_receiver_whose_output_cannot_be_written_goes_on() {
     let dir = folder("unwritable");
@@ -118,25 +136,7 @@ fn a_receiver_whose_lines_nobody_reads_goes_on_and_ends() {
         let mut child = start(&args, address, out, err);
         let raw = Raw::up(address);
         raw.inject(|b| b.abort(false, |_| {}));
-        let to = address.to_string();
-        // More of them than threads that serve.
-        for _ in 0..5 {
-            let mut sender = byway()
-                .args([
-                    "send",
-                    file.to_str().unwrap(),
-                    "--retries",
-                    "0",
-                    "--to",
-                    &to,
-                ])
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            let sent = peers::ends_within(&mut sender, Duration::from_secs(30));
-            assert_eq!(sent, Some(0));
-            assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"contents");
-        }
+        five_transfers(&file, &inbox, address);
         if goes_on {
             let wait = Some(Duration::from_secs(30));
             reader.set_read_timeout(wait).unwrap();
@@ -147,6 +147,56 @@ fn a_receiver_whose_lines_nobody_reads_goes_on_and_ends() {
                 said += &text(&part[..len]);
             }
             assert!(said.contains("\nlistening on "), "{said}");
+        }
+        peers::signal(&child, "TERM");
+        let status = peers::ends_within(&mut child, Duration::from_secs(10));
+        assert_eq!(status, Some(143));
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// A terminal that a person has stopped: what its master reads, and its other end.
+fn stopped_terminal() -> (File, OwnedFd) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let other = open(
+        name.as_c_str(),
+        OFlags::RDWR | OFlags::NOCTTY,
+        Mode::empty(),
+    )
+    .unwrap();
+    let mut master = File::from(master);
+    master.write_all(CTRL_S).unwrap();
+    (master, other)
+}
+
+const CTRL_S: &[u8] = b"\x13";
+const CTRL_Q: &[u8] = b"\x11";
+
+// The bar was drawn by who moved the data.
+#[test]
+fn a_terminal_that_stands_still_holds_up_no_transfer() {
+    // person -> Ctrl-S; 5 senders -> a file each -> recv; person -> Ctrl-Q
+    let dir = folder("stopped-terminal");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, b"contents").unwrap();
+    for goes_on in [false, true] {
+        let (mut master, terminal) = stopped_terminal();
+        let address = SocketAddr::from(([127, 0, 0, 1], udp_port()));
+        let args = ["recv", "--force", "--dir", inbox.to_str().unwrap()];
+        let mut child = start(&args, address, Stdio::null(), terminal.into());
+        five_transfers(&file, &inbox, address);
+        if goes_on {
+            master.write_all(CTRL_Q).unwrap();
+            let (mut said, mut part) = (String::new(), [0; 4096]);
+            while !said.contains("stored and verified") {
+                let len = master.read(&mut part).unwrap();
+                said += &text(&part[..len]);
+            }
+            // It is a terminal: a bar is drawn.
+            assert!(said.contains("\x1b[2K"), "{said:?}");
         }
         peers::signal(&child, "TERM");
         let status = peers::ends_within(&mut child, Duration::from_secs(10));

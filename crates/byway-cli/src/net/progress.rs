@@ -1,6 +1,7 @@
 //! What a person sees meanwhile: a bar, the paths, and what happens to them.
 
 use super::address;
+use super::drawing;
 use super::log::Log;
 use super::record::note;
 use super::traffic;
@@ -8,7 +9,7 @@ use crate::terminal::say;
 use byway::PathStats;
 use byway::text::shown;
 use byway_lab::show;
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -38,10 +39,10 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(quiet: bool) -> Progress {
-        let multi = MultiProgress::new();
-        if quiet {
-            multi.set_draw_target(indicatif::ProgressDrawTarget::hidden());
-        }
+        let multi = MultiProgress::with_draw_target(match quiet {
+            true => ProgressDrawTarget::hidden(),
+            false => drawing::target(),
+        });
         let bar = multi.add(ProgressBar::no_length());
         let paths = multi.add(ProgressBar::no_length());
         bar.set_style(style(BAR));
