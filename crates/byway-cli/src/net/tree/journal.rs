@@ -10,6 +10,9 @@
 //! synced                                    all files above are on the disk
 //! ```
 //!
+//! A journal has a length that it does not exceed: strangers send as many files as they like. Files beyond are not
+//! noted, and a sender that comes back sends them again.
+//!
 //! Small files are not written to the disk one by one. When the system has gone down since, only what
 //! was `synced` counts. Whatever counts must still be there with its size and time.
 
@@ -28,16 +31,25 @@ use std::sync::OnceLock;
 /// A longer line is no record.
 const LONGEST: u64 = 2 * MAX_PATH as u64;
 
+/// Bytes of a journal at most: some half a million files.
+const MOST: u64 = 64 << 20;
+
 /// The journal of one folder.
 pub(super) struct Journal {
     path: PathBuf,
+    /// Bytes at most.
+    most: u64,
     /// Whether this process has written which start of the system this is.
     dated: bool,
 }
 
 impl Journal {
     pub(super) fn at(path: PathBuf) -> Journal {
-        Journal { path, dated: false }
+        Journal {
+            path,
+            most: MOST,
+            dated: false,
+        }
     }
 
     /// Whether the folder was made for this sender.
@@ -96,6 +108,9 @@ impl Journal {
             .mode(0o600)
             .custom_flags(no_link())
             .open(&self.path)?;
+        if file.metadata()?.len() + text.len() as u64 > self.most {
+            return Ok(());
+        }
         file.write_all(text.as_bytes())
     }
 
@@ -360,6 +375,24 @@ mod tests {
         let (some, next) = journal.finished(Cursor::default(), &dir.join("F")).unwrap();
         assert!(some.digests.len() <= MAX_DONE && next.is_some());
         assert_eq!(all(&journal, &dir).len(), MAX_DONE + 1);
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_journal_has_a_longest_length() {
+        let dir = folder("longest");
+        let mut journal = Journal::at(dir.join("F.1.tree.part"));
+        journal.most = 1000;
+        journal.own().unwrap();
+        let file = there(&dir, "a");
+        for _ in 0..100 {
+            journal.add(&file).unwrap();
+        }
+        journal.synced().unwrap();
+        let len = fs::metadata(&journal.path).unwrap().len();
+        assert!((900..=1000).contains(&len), "{len}");
+        // What is in it counts.
+        assert!(journal.owns() && all(&journal, &dir).len() > 10);
         fs::remove_dir_all(&dir).unwrap();
     }
 
