@@ -34,6 +34,8 @@ pub(crate) struct Outbox {
     observe_details: bool,
     /// Answers to strangers, at most [`MAX_REPLIES`].
     replies: VecDeque<Finished>,
+    /// Memory of their bytes.
+    replied: usize,
     /// Packets of associations. None is dropped: an ABORT is said once, and who gets none waits
     /// for timeouts. There are few for each association, and an endpoint that ends has one for
     /// each, far smaller than what the association took.
@@ -106,12 +108,22 @@ impl Outbox {
 
     /// Takes the oldest finished packet, those of associations first.
     pub(crate) fn next_finished(&mut self) -> Option<Finished> {
-        take(&mut self.of_associations).or_else(|| take(&mut self.replies))
+        take(&mut self.of_associations).or_else(|| {
+            let reply = take(&mut self.replies)?;
+            self.replied -= reply.bytes.capacity();
+            Some(reply)
+        })
+    }
+
+    /// Memory that answers to strangers take, in bytes.
+    pub(crate) fn memory_of_replies(&self) -> usize {
+        self.replies.capacity() * size_of::<Finished>() + self.replied
     }
 
     /// Queues an answer to a stranger, unless too many wait.
     pub(crate) fn queue_reply(&mut self, reply: Finished) {
         if self.replies.len() < MAX_REPLIES {
+            self.replied += reply.bytes.capacity();
             self.replies.push_back(reply);
         } else {
             self.refuse(Rule::AnswerQueue, reply.destination);

@@ -6,6 +6,8 @@ use crate::assoc::Scarcity;
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Account {
     used: usize,
+    /// Of that, what no association holds.
+    of_none: usize,
     most: usize,
     /// Associations that hold memory; ended ones do until they are released.
     associations: usize,
@@ -15,14 +17,21 @@ impl Account {
     pub(super) fn new(most: usize) -> Account {
         Account {
             used: 0,
+            of_none: 0,
             most,
             associations: 0,
         }
     }
 
-    /// Bytes that they hold.
+    /// Bytes that are held.
     pub(super) fn used(&self) -> usize {
         self.used
+    }
+
+    /// Strangers and associations that have ended make the endpoint hold so many bytes.
+    pub(super) fn hold_for_none(&mut self, bytes: usize) {
+        self.used = self.used - self.of_none + bytes;
+        self.of_none = bytes;
     }
 
     /// An association holds `now` bytes instead of `before`.

@@ -115,6 +115,7 @@ impl Endpoint {
         let after = self.table[index].assoc.cookie_tag();
         if let Some(old) = before.filter(|old| after.is_none_or(|new| new.0 != old.0)) {
             self.table.spend_cookie(old);
+            self.recount_beside();
         }
         if outcome == CookieOutcome::Ended {
             self.wake(index);

@@ -1,7 +1,8 @@
 //! The memory of an endpoint, and its ceiling.
 //!
 //! Every association counts the memory that its peer can make it keep, and the user of
-//! the endpoint may add what it keeps for an association. The sum has a ceiling,
+//! the endpoint may add what it keeps for an association. Answers to strangers and the tags of
+//! spent cookies count as well; both have limits of their own. The sum has a ceiling,
 //! [`EndpointConfig::max_memory`](crate::EndpointConfig::max_memory). What is shed, in
 //! this order:
 //!
@@ -22,8 +23,8 @@ use crate::refusals::Rule;
 use crate::time::Instant;
 
 impl Endpoint {
-    /// Memory that associations take, in bytes: what peers can make them keep, and what
-    /// [`charge`](Self::charge) added.
+    /// Memory that peers can make this side keep, in bytes: that of associations, what
+    /// [`charge`](Self::charge) added, answers to strangers that wait, and the tags of spent cookies.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.account.used()
@@ -76,6 +77,14 @@ impl Endpoint {
         if let Some(host) = host {
             self.table.hosts.account(host).change(before, memory);
         }
+    }
+
+    /// Counts again what is held beside associations: answers to strangers that wait, at most 1,024, and the tags of
+    /// spent cookies, at most 16,384. No shedding frees it.
+    #[cold]
+    pub(super) fn recount_beside(&mut self) {
+        let bytes = self.out.memory_of_replies() + self.table.memory_of_spent_cookies();
+        self.account.hold_for_none(bytes);
     }
 
     /// Aborts the associations that hold most until the rest fits under the ceiling.

@@ -89,6 +89,7 @@ impl Endpoint {
     #[cold]
     fn next_finished(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
         let reply = self.out.next_finished()?;
+        self.recount_beside();
         buf.extend_from_slice(&reply.bytes);
         Some(Transmit {
             source: reply.source,

@@ -66,5 +66,6 @@ impl Endpoint {
             destination: *inbound.source,
             bytes,
         });
+        self.recount_beside();
     }
 }

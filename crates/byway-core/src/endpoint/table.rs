@@ -225,6 +225,11 @@ impl AssociationTable {
         self.spent_cookies.add(tag, expires);
     }
 
+    /// Memory of what is kept of associations that have ended, in bytes.
+    pub(super) fn memory_of_spent_cookies(&self) -> usize {
+        self.spent_cookies.memory()
+    }
+
     /// Whether an association has this tag of ours, or had it so lately that its cookie is still valid.
     pub(super) fn is_taken(&mut self, tag: u32, now: Instant) -> bool {
         self.by_tag.contains_key(&tag) || self.is_spent(tag, now)

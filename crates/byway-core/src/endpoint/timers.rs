@@ -15,6 +15,7 @@ impl Endpoint {
         if slot.assoc.is_closed() {
             self.table.end(index);
             self.recount(index);
+            self.recount_beside();
         } else if !slot.queued {
             slot.queued = true;
             self.schedule.ready.push_back(index);

@@ -86,7 +86,9 @@ fn the_reason_of_an_end_is_charged_until_the_handle_is_dropped() {
     }
     assert!(state.core.memory() < before + 2 * text);
     state.drop_association(at(1000), id);
-    assert_eq!(state.core.memory(), 0);
+    // The tag of its spent cookie, and the queue of answers.
+    let rest = state.core.memory();
+    assert!(rest < 1024, "{rest}");
 }
 
 #[test]
@@ -169,6 +171,11 @@ fn who_waits_for_free_memory_is_woken_as_a_crowd_goes() {
     let Poll::Ready(fallen) = state.falls.poll(seen, &waker) else {
         panic!("it has fallen from {full}");
     };
-    assert_eq!(state.core.memory(), 0);
-    assert!(fallen as usize > full - (64 << 10), "{fallen} of {full}");
+    // The tags of 200 spent cookies, and the queue of answers.
+    let rest = state.core.memory();
+    assert!(rest < 32 << 10, "{rest}");
+    assert!(
+        fallen as usize > full - rest - (64 << 10),
+        "{fallen} of {full}"
+    );
 }
