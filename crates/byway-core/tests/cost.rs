@@ -3,8 +3,13 @@
 //! of the thread, so a busy machine does not change them much, and no bound is a time.
 #![cfg(unix)]
 
+#[allow(dead_code, reason = "most of it is for drawings")]
+mod common;
+
+use byway_core::config::InitialCwnd;
 use byway_core::time::Instant;
 use byway_core::{AssocId, Config, Endpoint, EndpointConfig, Event};
+use common::{A, Pair, Z, plain};
 use core::net::{Ipv4Addr, SocketAddr};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -65,6 +70,17 @@ fn end_and_hear(endpoint: &mut Endpoint, ids: &[AssocId]) {
     assert_eq!(lost.count(), ids.len());
 }
 
+/// Whether four times as much costs less than `MOST_TIMES` as much.
+fn is_linear(what: &str, cost: impl Fn(u32) -> f64) -> bool {
+    // Who shares the caches of the processor may slow one of them down; the square shows always.
+    (0..5).any(|_| {
+        let (few, many) = (cost(1), cost(4));
+        let times = many / few;
+        println!("{what}: {few:.4} s, then {many:.4} s, {times:.1} times");
+        times < MOST_TIMES
+    })
+}
+
 #[test]
 fn many_ends_at_once_cost_their_number_and_not_its_square() {
     type Work = fn(&mut Endpoint, &[AssocId]);
@@ -73,13 +89,54 @@ fn many_ends_at_once_cost_their_number_and_not_its_square() {
         ("ends and events", end_and_hear),
     ];
     for (what, work) in works {
-        // Who shares the caches of the processor may slow one of them down; the square shows always.
-        let linear = (0..5).any(|_| {
-            let (few, many) = (cost(FEW, work), cost(4 * FEW, work));
-            let times = many / few;
-            println!("{what}: {few:.4} s, then {many:.4} s, {times:.1} times");
-            times < MOST_TIMES
-        });
+        let linear = is_linear(what, |times| cost(times * FEW, work));
+        assert!(linear, "{what}: the lines above");
+    }
+}
+
+/// Gap blocks of a SACK, for so many chunks that are outstanding.
+type Blocks = fn(n: u16, outstanding: u16) -> (u16, u16);
+
+/// What it costs to hear a SACK of 4,000 gap blocks while 250 chunks are outstanding, or of so many times both: the least
+/// of some.
+fn cost_of_sack(times: u16, blocks: Blocks) -> f64 {
+    let (outstanding, count) = (times * 250, times * 4000);
+    let mut config = plain();
+    config.congestion.initial_cwnd = InitialCwnd::Pmdcs(100);
+    let mut p = Pair::up(1, &config);
+    p.lose(|q| q.from == Z);
+    p.send_many(A, 4, usize::from(outstanding));
+    assert!(
+        p.path(A, 0).flight >= u32::from(outstanding) * 4,
+        "all have left"
+    );
+    let blocks: Vec<(u16, u16)> = (0..count).map(|n| blocks(n, outstanding)).collect();
+    let tsn = p.reader.tsn(A, 0);
+    let run = |_| {
+        let begun = processor_seconds();
+        p.inject(A, 0, |b| b.sack(tsn, 1 << 20, &blocks, &[]));
+        processor_seconds() - begun
+    };
+    (0..8).map(run).fold(f64::INFINITY, f64::min)
+}
+
+/// 22: each block was looked for among all chunks.
+#[test]
+fn gap_blocks_without_end_cost_their_number_and_not_times_what_is_outstanding() {
+    let rows: [(&str, Blocks); 4] = [
+        ("one block again and again", |_, all| (2, all)),
+        ("each chunk by itself, again and again", |n, all| {
+            (2 + n % (all - 1), 2 + n % (all - 1))
+        }),
+        ("from the last one down", |n, all| {
+            (all - n % (all - 1), all)
+        }),
+        ("every second chunk", |n, all| {
+            (2 + 2 * n % (all - 2), 2 + 2 * n % (all - 2))
+        }),
+    ];
+    for (what, blocks) in rows {
+        let linear = is_linear(what, |times| cost_of_sack(times as u16, blocks));
         assert!(linear, "{what}: the lines above");
     }
 }

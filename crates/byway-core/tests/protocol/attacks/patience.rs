@@ -142,25 +142,29 @@ fn attack_patience_with_a_peer_that_lives_and_takes_nothing_has_an_end() {
     const T5: u64 = 310;
     // Nobody shuts down: the timeouts of data, whose heartbeats are answered, and `dead_data`.
     const TIMEOUTS: u64 = 370;
-    let rows = [
-        (Takes::Nothing, Some(TIMEOUTS), TIMEOUTS),
-        (OPEN, Some(TIMEOUTS), T5),
-        // RFC 9260 section 6.1, A: a closed window is probed for ever, and who acknowledges a chunk
-        // now and then has done what he must. How long a transfer may stand still is for the
-        // user to say (`--give-up`), except where it ends.
-        (CLOSED, None, T5),
-        (GAMES, None, T5),
-        (Takes::Reneging, None, T5),
-        (Takes::All, None, T5),
-        // Each chunk that is acknowledged is progress; T5 runs from the last one.
-        (Takes::Sips, None, 100 * u64::from(CHUNKS) + T5),
-    ];
-    for config in [plain(), Config::default()] {
+    // A window of 1 takes a chunk, whose timeouts end the association where answered heartbeats do not count against
+    // them.
+    for (config, games) in [(plain(), Some(1000)), (Config::default(), None)] {
+        let rows = [
+            (Takes::Nothing, Some(TIMEOUTS), TIMEOUTS),
+            (OPEN, Some(TIMEOUTS), T5),
+            // RFC 9260 section 6.1, A: a closed window is probed for ever, and who acknowledges a chunk
+            // now and then has done what he must. How long a transfer may stand still is for the
+            // user to say (`--give-up`), except where it ends.
+            (CLOSED, None, T5),
+            (GAMES, games, T5),
+            (Takes::Reneging, None, T5),
+            (Takes::All, None, T5),
+            // Each chunk that is acknowledged is progress; T5 runs from the last one.
+            (Takes::Sips, None, 100 * u64::from(CHUNKS) + T5),
+        ];
         for (takes, while_up, at_the_end) in rows {
-            if let Some(most) = while_up {
-                let borne = borne(&config, takes, Ends::Nobody);
-                assert!(borne.is_some_and(|b| b <= most), "{takes:?}: {borne:?}");
-            }
+            let while_it_is_up = borne(&config, takes, Ends::Nobody);
+            let as_stated = match while_up {
+                Some(most) => while_it_is_up.is_some_and(|borne| borne <= most),
+                None => while_it_is_up.is_none(),
+            };
+            assert!(as_stated, "{takes:?}: {while_it_is_up:?}");
             for ends in [Ends::Z, Ends::ZAndPeerSends, Ends::Peer] {
                 let borne = borne(&config, takes, ends);
                 let in_time = borne.is_some_and(|b| b <= at_the_end);
