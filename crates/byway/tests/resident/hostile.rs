@@ -95,6 +95,10 @@ impl Peer {
             let Some(Ok(Ok(Chunk::InitAck(ack)))) =
                 packet.chunks().next().map(|c| c.map(|c| c.parse()))
             else {
+                // An ABORT of this set-up: there is no room.
+                if packet.header().verification_tag == fields.initiate_tag {
+                    return false;
+                }
                 continue;
             };
             (self.tag, self.theirs) = (ack.initiate_tag, ack.initial_tsn);

@@ -8,10 +8,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) const PORT: u16 = 7;
 
-/// Small, so that programs of a test run reach it.
-const MAX_MEMORY: usize = 24 << 20;
-
-/// Says that this process is the server.
+/// Says that this process is the server, with this ceiling of memory in bytes.
 const IS_SERVER: &str = "BYWAY_RESIDENT_SERVER";
 
 pub(crate) struct Server {
@@ -22,10 +19,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start() -> Server {
+    pub(crate) fn start(max_memory: usize) -> Server {
         let mut child = Command::new(std::env::current_exe().expect("a program"))
             .args(["--exact", "server::serve", "--ignored", "--nocapture"])
-            .env(IS_SERVER, "1")
+            .env(IS_SERVER, max_memory.to_string())
             // Freed pages go back at once, so that what is resident is what is kept.
             .env(
                 "_RJEM_MALLOC_CONF",
@@ -57,6 +54,13 @@ impl Server {
                 return rest.trim().to_owned();
             }
         }
+    }
+
+    /// Associations that were let go because the ceiling was reached.
+    pub(crate) fn shed(&mut self) -> u64 {
+        // The line behind that of the account.
+        self.account();
+        self.line("shed ").parse().expect("a number")
     }
 
     /// Bytes of the account, in KiB.
@@ -129,9 +133,9 @@ async fn keep(association: Association, n: usize) {
 #[test]
 #[ignore = "the server of another test, in a process of its own"]
 fn serve() {
-    if std::env::var_os(IS_SERVER).is_none() {
+    let Ok(max_memory) = std::env::var(IS_SERVER) else {
         return;
-    }
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -139,13 +143,14 @@ fn serve() {
     runtime.block_on(async {
         let mut options = EndpointOptions::new([SocketAddr::from(([127, 0, 0, 1], 0))]);
         options = options.sctp_port(PORT);
-        options.max_memory = MAX_MEMORY;
+        options.max_memory = max_memory.parse().expect("bytes");
         let endpoint = Endpoint::bind(options).expect("a socket");
         println!("at {}", endpoint.local_addresses()[0]);
         let asked = endpoint.clone();
         std::thread::spawn(move || {
             for _ in std::io::stdin().lines() {
                 println!("account {}", asked.memory());
+                println!("shed {}", asked.stats().shed);
             }
             std::process::exit(0);
         });
