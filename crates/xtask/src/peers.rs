@@ -39,6 +39,14 @@ impl Workspace {
         })
     }
 
+    /// The same with our programs built in another way.
+    pub(crate) fn with_profile(&self, profile: &str) -> Workspace {
+        Workspace {
+            root: self.root.clone(),
+            profile: profile.to_owned(),
+        }
+    }
+
     /// Whether our programs are built as for figures that count.
     pub(crate) fn is_measured(&self) -> bool {
         self.profile == PROFILE

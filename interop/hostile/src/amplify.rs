@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Times that each packet is sent, from a socket of its own.
 const TIMES: usize = 20;
 
-/// How long answers are waited for, so that repeats of an answer are counted, too.
+/// How long answers are waited for after the last packet of a kind, so that repeats of an answer are counted, too.
 const WAIT: Duration = Duration::from_millis(300);
 
 /// The packets, by name. Their sizes are told with the answers.
@@ -72,9 +72,16 @@ pub(crate) fn run(target: &Target, from: IpAddr) -> Result<Value> {
     for (n, (name, bytes)) in requests(target, &mut rng).into_iter().enumerate() {
         debug_assert!(bytes.len() <= MOST);
         let ip = counted(from, n as u32).unwrap_or(from);
-        let (mut answers, mut out, mut most) = (0, 0, 0);
+        let mut sockets = Vec::new();
         for _ in 0..TIMES {
-            let got = ask(&UdpSocket::bind((ip, 0))?, &bytes, target)?;
+            let socket = UdpSocket::bind((ip, 0))?;
+            socket.send_to(&bytes, target.to[0])?;
+            sockets.push(socket);
+        }
+        std::thread::sleep(WAIT);
+        let (mut answers, mut out, mut most) = (0, 0, 0);
+        for socket in &sockets {
+            let got = waiting(socket)?;
             answers += got.0;
             out += got.1;
             most = most.max(got.1);
@@ -92,27 +99,17 @@ pub(crate) fn run(target: &Target, from: IpAddr) -> Result<Value> {
     Ok(json!({ "rows": rows, "worst": worst }))
 }
 
-/// Sends one packet; how many packets and bytes come back.
-fn ask(socket: &UdpSocket, bytes: &[u8], target: &Target) -> Result<(usize, usize)> {
-    socket.send_to(bytes, target.to[0])?;
-    let until = Instant::now() + WAIT / TIMES as u32;
-    count(socket, until)
-}
-
-fn count(socket: &UdpSocket, until: Instant) -> Result<(usize, usize)> {
+/// How many packets and bytes wait at a socket.
+fn waiting(socket: &UdpSocket) -> Result<(usize, usize)> {
+    socket.set_nonblocking(true)?;
     let mut buffer = [0; 65_536];
     let (mut packets, mut bytes) = (0, 0);
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok((packets, bytes));
-        }
-        socket.set_read_timeout(Some(left))?;
-        if let Ok(read) = socket.recv(&mut buffer) {
-            packets += 1;
-            bytes += read;
-        }
+    // A port that is closed at the other side is an error of the socket.
+    while let Ok(read) = socket.recv(&mut buffer) {
+        packets += 1;
+        bytes += read;
     }
+    Ok((packets, bytes))
 }
 
 /// Lists victims in an INIT, and counts what they get: RFC 5062 sections 2 and 5.
@@ -142,7 +139,7 @@ pub(crate) fn victims(target: &Target, from: IpAddr, count_of: u8, seconds: f64)
     }
     let (mut packets, mut bytes, mut most) = (0, 0, 0);
     for socket in &sockets {
-        let got = count(socket, Instant::now() + Duration::from_millis(5))?;
+        let got = waiting(socket)?;
         packets += got.0;
         bytes += got.1;
         most = most.max(got.0);

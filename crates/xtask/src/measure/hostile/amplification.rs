@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 
 /// Most bytes for a byte.
 const MOST: f64 = 3.0;
+/// What no answer is due to.
+const UNANSWERED: &str = "forged COOKIE ECHO";
 /// Most heartbeats to a listed victim.
 const MOST_HEARTBEATS: f64 = 5.0;
 
@@ -23,13 +25,16 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
         let _receiver = tools.recv(&bind.join(","), &[])?;
         let line = tools.attack(&["amplify", "--to", &format!("127.0.0.1:{port}")])?;
         let worst = number(&line, "worst")?;
-        // Somebody who answers nothing amplifies nothing, and shows nothing.
-        let answers = line["rows"][0]["bytes_out"].as_f64();
-        ensure!(answers > Some(0.0), "the receiver answers no INIT");
         holds &= worst <= MOST;
         let mut rows = Map::new();
         for row in line["rows"].as_array().context("no rows")? {
             let request = row["request"].as_str().context("no request")?;
+            // Somebody who answers nothing amplifies nothing, and shows nothing.
+            let (answers, due) = (number(row, "answers")?, f64::from(request != UNANSWERED));
+            ensure!(
+                answers == due,
+                "'{request}' got {answers} answers, and {due} were due"
+            );
             rows.insert(
                 request.into(),
                 json!({

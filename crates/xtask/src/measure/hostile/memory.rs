@@ -1,4 +1,4 @@
-//! Resident memory of `byway recv` at its ceiling and after.
+//! Resident memory of `byway recv` at its ceiling and after, for each way of `byway-hostile hold`.
 
 use super::super::Arguments;
 use super::super::transfer::free_udp_port;
@@ -6,99 +6,221 @@ use super::Part;
 use super::tools::{Running, Tools, number, rounded};
 use anyhow::{Result, ensure};
 use serde_json::{Map, Value, json};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+const MIB: f64 = 1024.0;
 /// The ceiling of an endpoint by default, in KiB.
-const CEILING: f64 = 256.0 * 1024.0;
+const CEILING: f64 = 256.0 * MIB;
+/// One that the attacks reach, in KiB.
+const LOW_CEILING: f64 = 64.0 * MIB;
+const LOW_CEILING_WORDS: [&str; 2] = ["--max-memory", "64 MiB"];
 /// What the program may take beside it, and its allocator may keep in halves of pages: a fifth.
 const BESIDE: f64 = 1.2;
-/// Back to within this of the memory before.
+/// An attack that stays below this part of the ceiling shows nothing of it.
+const REACHED: f64 = 0.8;
+/// Back to within this of the fresh process.
 const BACK: f64 = 1.2;
 /// The rules that let silent peers go take their time, and the allocator gives pages back within
 /// ten seconds.
 const SETTLE: Duration = Duration::from_secs(20);
+/// Attacks that take longer are not waited for.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Receivers that are attacked at the same time.
+const AT_ONCE: usize = 3;
+const INTERLEAVING: &[&str] = &["--set", "streams.interleaving=true"];
 /// Each attack, and what the receiver is told for it.
-const ATTACKS: [(&str, &[&str]); 5] = [
+const ATTACKS: [(&str, &[&str]); 12] = [
     ("gaps", &[]),
     ("beginnings", &[]),
-    ("interleaved", &["--set", "streams.interleaving=true"]),
+    ("interleaved", INTERLEAVING),
     ("ends-alone", &[]),
     ("errors", &[]),
+    ("heartbeats", &[]),
+    ("restart", &[]),
+    ("closed-window", &[]),
+    ("window-games", &[]),
+    ("idle", &[]),
+    ("silent", &[]),
+    ("slow", &[]),
+];
+/// Those that make a receiver keep most.
+const HOARDS: [(&str, &[&str]); 3] = [
+    ("gaps", &[]),
+    ("beginnings", &[]),
+    ("interleaved", INTERLEAVING),
 ];
 
 pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
-    let mut figures = Map::new();
+    // The build of users: how much of a program's file is in memory depends on the profile.
+    let byway = tools.released()?;
     let mut holds = true;
-    for (what, words) in ATTACKS {
-        let port = free_udp_port()?;
-        let to = format!("127.0.0.1:{port}");
-        let mut receiver = tools.recv(&to, &[&["--give-up", "5s"], words].concat())?;
-        let (fresh, fresh_own) = (receiver.resident()?, receiver.anonymous()?);
-        let fresh_file = receiver.file()?;
-        // What any first associations take is no leak: a round of the same attack comes first.
-        hold(tools, &to, what, "50", "2")?;
-        std::thread::sleep(SETTLE);
-        let (before, before_own) = (receiver.resident()?, receiver.anonymous()?);
-        let attack = attack(tools, &to, what, "400", "15");
-        let attack = Running::start(attack)?;
-        let (mut most, begun) = (before, Instant::now());
-        while begun.elapsed() < Duration::from_secs(40) && attack_runs(&attack) {
-            std::thread::sleep(Duration::from_millis(100));
-            most = most.max(receiver.resident()?);
+    let mut run = |name: &str, attacks: &[(&'static str, &[&str])], ceiling, least| {
+        let mut figures = Map::new();
+        for group in attacks.chunks(AT_ONCE) {
+            for (what, told) in attacked(tools, &byway, group, ceiling)? {
+                eprintln!("  {name}, {what}: {}", told.words());
+                holds &= told.holds(ceiling, least);
+                figures.insert(what.into(), told.json(ceiling));
+            }
         }
-        let line = attack.finish()?;
-        std::thread::sleep(SETTLE);
-        let (after, after_own) = (receiver.resident()?, receiver.anonymous()?);
-        let after_file = receiver.file()?;
-        let alive = receiver.is_alive()?;
-        let up = number(&line, "established")?;
-        ensure!(up >= 100.0, "{what}: {up} of 400 were set up");
-        holds &= alive && most <= CEILING * BESIDE && after <= before * BACK;
-        eprintln!(
-            "  {what}: {fresh:.0} KiB at first, {before:.0} before, {most:.0} at most, {after:.0} after; \
-             without the program's file {fresh_own:.0}, {before_own:.0} and {after_own:.0}; {:.2} of the fresh process, \
-             {:.2} of the line before",
-            after / fresh,
-            after / before,
-        );
-        figures.insert(
-            what.into(),
-            json!({
-                "kib_at_first": fresh,
-                "kib_before": before,
-                "kib_most": most,
-                "kib_after": after,
-                "anonymous_kib_at_first": fresh_own,
-                "anonymous_kib_before": before_own,
-                "anonymous_kib_after": after_own,
-                "file_kib_at_first": fresh_file,
-                "file_kib_after": after_file,
-                "after_to_fresh": rounded(after / fresh),
-                "after_to_before": rounded(after / before),
-                "most_to_ceiling": rounded(most / CEILING),
-                "attack": line,
-            }),
-        );
-    }
+        anyhow::Ok(Value::Object(figures))
+    };
+    let by_default = run("256 MiB", &ATTACKS, CEILING, 0.0)?;
+    let at_its_ceiling = run("64 MiB", &HOARDS, LOW_CEILING, REACHED)?;
     Ok(Part {
         name: "memory",
-        figures: Value::Object(figures),
+        figures: json!({ "by_default": by_default, "at_its_ceiling": at_its_ceiling }),
         holds,
     })
 }
 
-fn attack(tools: &Tools, to: &str, what: &str, associations: &str, seconds: &str) -> Command {
-    let mut command = tools.hostile(&["hold", what, "--to", to, "--sources", "16"]);
-    command.args(["--associations", associations, "--seconds", seconds]);
-    command.stdout(Stdio::piped());
-    command
+/// Resident memory in KiB: all, and without the program's file.
+struct Memory {
+    all: f64,
+    own: f64,
 }
 
-fn hold(tools: &Tools, to: &str, what: &str, associations: &str, seconds: &str) -> Result<Value> {
-    super::tools::json_of(&mut attack(tools, to, what, associations, seconds))
+impl Memory {
+    fn of(receiver: &Running) -> Result<Memory> {
+        Ok(Memory {
+            all: receiver.resident()?,
+            own: receiver.anonymous()?,
+        })
+    }
+
+    fn json(&self) -> Value {
+        json!({ "kib": self.all, "anonymous_kib": self.own })
+    }
 }
 
-fn attack_runs(attack: &Running) -> bool {
+/// What a receiver took.
+struct Told {
+    fresh: Memory,
+    /// After a round of the same attack by 50 peers: what any first associations take.
+    before: Memory,
+    most: f64,
+    after: Memory,
+    alive: bool,
+    attack: Value,
+}
+
+impl Told {
+    fn holds(&self, ceiling: f64, least: f64) -> bool {
+        let reached = self.most >= ceiling * least && self.most <= ceiling * BESIDE;
+        self.alive && reached && self.after.all <= self.fresh.all * BACK
+    }
+
+    fn words(&self) -> String {
+        let [fresh, before, after] = [&self.fresh, &self.before, &self.after];
+        format!(
+            "{:.0} KiB at first, {:.0} before, {:.0} at most, {:.0} after; without the program's file {:.0}, {:.0} \
+             and {:.0}; {:.2} of the fresh process",
+            fresh.all,
+            before.all,
+            self.most,
+            after.all,
+            fresh.own,
+            before.own,
+            after.own,
+            after.all / fresh.all
+        )
+    }
+
+    fn json(&self, ceiling: f64) -> Value {
+        json!({
+            "at_first": self.fresh.json(),
+            "before": self.before.json(),
+            "kib_most": self.most,
+            "after": self.after.json(),
+            "after_to_fresh": rounded(self.after.all / self.fresh.all),
+            "most_to_ceiling": rounded(self.most / ceiling),
+            "alive": self.alive,
+            "attack": self.attack,
+        })
+    }
+}
+
+/// A receiver for each attack, attacked at the same time.
+fn attacked<'a>(
+    tools: &Tools,
+    byway: &Path,
+    attacks: &[(&'a str, &[&str])],
+    ceiling: f64,
+) -> Result<Vec<(&'a str, Told)>> {
+    let low: &[&str] = match ceiling == LOW_CEILING {
+        true => &LOW_CEILING_WORDS,
+        false => &[],
+    };
+    let mut receivers = Vec::new();
+    for (what, words) in attacks {
+        let to = format!("127.0.0.1:{}", free_udp_port()?);
+        let words = [&["--unprotected", "--give-up", "5s"], low, words].concat();
+        let receiver = tools.receiver_by(byway, &to, &words)?;
+        receivers.push((*what, to, receiver));
+    }
+    let memory = || -> Result<Vec<Memory>> {
+        let each = receivers
+            .iter()
+            .map(|(_, _, receiver)| Memory::of(receiver));
+        each.collect()
+    };
+    let begin = |associations: &str, seconds: &str| -> Result<Vec<Running>> {
+        let each = receivers.iter().map(|(what, to, _)| {
+            let mut attack = tools.hostile(&["hold", what, "--to", to, "--sources", "16"]);
+            attack.args(["--associations", associations, "--seconds", seconds]);
+            start(attack)
+        });
+        each.collect()
+    };
+    let fresh = memory()?;
+    begin("50", "2")?
+        .into_iter()
+        .try_for_each(|attack| attack.finish().map(|_| ()))?;
+    std::thread::sleep(SETTLE);
+    let before = memory()?;
+    let attacks = begin("400", "15")?;
+    let mut most = vec![0.0_f64; receivers.len()];
+    let begun = Instant::now();
+    while begun.elapsed() < LONGEST && attacks.iter().any(runs) {
+        std::thread::sleep(Duration::from_millis(100));
+        for (most, memory) in most.iter_mut().zip(memory()?) {
+            *most = most.max(memory.all);
+        }
+    }
+    let lines = attacks.into_iter().map(Running::finish);
+    let lines = lines.collect::<Result<Vec<Value>>>()?;
+    std::thread::sleep(SETTLE);
+    let after = memory()?;
+    let mut told = Vec::new();
+    let rest = fresh.into_iter().zip(before).zip(most).zip(after);
+    for (((what, _, mut receiver), attack), rest) in receivers.into_iter().zip(lines).zip(rest) {
+        let up = number(&attack, "established")?;
+        ensure!(up >= 100.0, "{what}: {up} of 400 were set up");
+        let (((fresh, before), most), after) = rest;
+        let alive = receiver.is_alive()?;
+        told.push((
+            what,
+            Told {
+                fresh,
+                before,
+                most,
+                after,
+                alive,
+                attack,
+            },
+        ));
+    }
+    Ok(told)
+}
+
+fn start(mut attack: Command) -> Result<Running> {
+    attack.stdout(Stdio::piped());
+    Running::start(attack)
+}
+
+/// One that has ended has no memory.
+fn runs(attack: &Running) -> bool {
     attack.resident().is_ok_and(|kib| kib > 0.0)
 }

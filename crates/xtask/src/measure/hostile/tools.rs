@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ pub(super) struct Tools {
     hostile: PathBuf,
     /// A folder for files.
     pub(super) folder: PathBuf,
+    workspace: Workspace,
 }
 
 impl Tools {
@@ -29,7 +30,15 @@ impl Tools {
             bench: workspace.program("byway-bench"),
             hostile: workspace.program("byway-hostile"),
             folder,
+            workspace: workspace.clone(),
         })
+    }
+
+    /// The command as users have it: the release build, made when it is asked for.
+    pub(super) fn released(&self) -> Result<PathBuf> {
+        let released = self.workspace.with_profile("release");
+        released.build(&["byway-cli"])?;
+        Ok(released.program("byway"))
     }
 
     /// An attack, with its words.
@@ -65,7 +74,12 @@ impl Tools {
     }
 
     fn receiver(&self, bind: &str, words: &[&str]) -> Result<Running> {
-        let mut command = Command::new(&self.byway);
+        self.receiver_by(&self.byway, bind, words)
+    }
+
+    /// A receiver of this build of the command.
+    pub(super) fn receiver_by(&self, byway: &Path, bind: &str, words: &[&str]) -> Result<Running> {
+        let mut command = Command::new(byway);
         command
             .args(["recv", "--quiet", "--force", "--bind", bind, "--dir"])
             .arg(self.folder.join("inbox"))
@@ -134,12 +148,6 @@ impl Running {
     /// Resident memory in KiB that the program itself has filled.
     pub(super) fn anonymous(&self) -> Result<f64> {
         self.status("RssAnon:")
-    }
-
-    /// Resident memory in KiB that is pages of the program's file and of its libraries, which the system
-    /// can read again.
-    pub(super) fn file(&self) -> Result<f64> {
-        self.status("RssFile:")
     }
 
     /// A line of the kernel's account of the process, in KiB.
