@@ -66,6 +66,7 @@ impl Workers {
 mod tests {
     use super::*;
     use std::cell::Cell;
+    use std::collections::HashSet;
     use std::time::Duration;
 
     #[tokio::test]
@@ -79,15 +80,18 @@ mod tests {
                 // Not shared between threads.
                 let mine = Cell::new(n);
                 let _ = gone.wait_for(|go| *go).await;
-                let _ = done.send(mine.get());
+                let _ = done.send((mine.get(), std::thread::current().id()));
             });
         }
         go.send_replace(true);
-        let mut sum = 0_u64;
+        let (mut sum, mut threads) = (0_u64, HashSet::new());
         for _ in 0..10_000 {
             let n = tokio::time::timeout(Duration::from_secs(60), ended.recv()).await;
-            sum += u64::from(n.unwrap().unwrap());
+            let (n, thread) = n.unwrap().unwrap();
+            sum += u64::from(n);
+            threads.insert(thread);
         }
         assert_eq!(sum, 9_999 * 10_000 / 2);
+        assert!(threads.len() <= MOST, "{}", threads.len());
     }
 }
