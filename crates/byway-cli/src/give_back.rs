@@ -7,10 +7,26 @@
 //! a tick. Elsewhere the system's allocator does what it does.
 
 use byway::Endpoint;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A crowd leaves in many steps; so long after the first of them goes back what has become free by then.
 const PAUSE: Duration = Duration::from_secs(2);
+
+/// Something to do on a thread.
+pub(crate) type Task = Box<dyn FnOnce() + Send>;
+
+/// Gives a task to one thread.
+type Thread = Box<dyn Fn(Task) + Send>;
+
+/// Threads that are not the runtime's.
+static THREADS: Mutex<Vec<Thread>> = Mutex::new(Vec::new());
+
+/// There is such a thread, which runs a task some time after `thread` was called with it.
+pub(crate) fn add_thread(thread: impl Fn(Task) + Send + 'static) {
+    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    threads.push(Box::new(thread));
+}
 
 /// Before the first thread of a command that others reach.
 pub(crate) fn prepare() {
@@ -34,8 +50,11 @@ pub(crate) fn follow(endpoint: &Endpoint) {
     reason = "the C library has no safe functions for its allocator"
 )]
 mod of_system {
+    use super::THREADS;
     use std::hint::black_box;
+    use std::sync::PoisonError;
     use std::time::Duration;
+    use tokio::sync::oneshot;
 
     /// Tasks by which the threads of the runtime are reached, for each thread: one that sleeps leaves the next
     /// task to another.
@@ -43,6 +62,9 @@ mod of_system {
 
     /// Each sleeps so long, with its thread.
     const SLEEP: Duration = Duration::from_micros(500);
+
+    /// A thread that is busy for longer keeps what it has.
+    const BUSY: Duration = Duration::from_secs(1);
 
     /// Free pieces of one size that a thread keeps.
     const KEPT: usize = 7;
@@ -85,6 +107,11 @@ mod of_system {
             // It fails with the runtime only.
             pieces.extend(task.await);
         }
+        for others in of_other_threads() {
+            if let Ok(Ok(others)) = tokio::time::timeout(BUSY, others).await {
+                pieces.push(others);
+            }
+        }
         // A thread that ends keeps nothing.
         if let Ok(thread) = std::thread::Builder::new().spawn(move || drop(pieces)) {
             // It cannot panic.
@@ -92,6 +119,20 @@ mod of_system {
         }
         // SAFETY: it takes the locks of the allocator and changes free memory only. It returns whether there was any.
         let _ = unsafe { libc::malloc_trim(0) };
+    }
+
+    /// The free pieces of the threads that are not the runtime's.
+    fn of_other_threads() -> Vec<oneshot::Receiver<Vec<Vec<u8>>>> {
+        let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = |thread: &super::Thread| {
+            let (done, pieces) = oneshot::channel();
+            thread(Box::new(move || {
+                // Nobody waits any more: they go back to this thread.
+                let _ = done.send(kept_pieces());
+            }));
+            pieces
+        };
+        threads.iter().map(ask).collect()
     }
 
     /// The free pieces that this thread keeps for itself, and new ones where it keeps fewer.
@@ -106,4 +147,26 @@ mod of_system {
     pub(super) fn prepare() {}
 
     pub(super) async fn give_back() {}
+}
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    /// What they keep for themselves was left with them: a crowd's last pieces held a megabyte of pages.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn threads_that_are_not_the_runtimes_are_asked_as_well() {
+        let (tasks, given) = mpsc::channel::<Task>();
+        let thread = std::thread::spawn(move || {
+            let task = given.recv_timeout(Duration::from_secs(60)).unwrap();
+            task();
+        });
+        add_thread(move |task| {
+            // It has ended after the first one.
+            let _ = tasks.send(task);
+        });
+        of_system::give_back().await;
+        thread.join().unwrap();
+    }
 }

@@ -1,6 +1,7 @@
 //! A few threads on which many associations are served. The work on one association
 //! stays on one thread, because its state is not shared.
 
+use crate::give_back;
 use std::future::Future;
 use std::pin::Pin;
 use tokio::sync::mpsc;
@@ -41,7 +42,15 @@ impl Workers {
                     runtime.block_on(serve);
                 });
             match thread {
-                Ok(_) => queues.push(queue),
+                Ok(_) => {
+                    let of_thread = queue.clone();
+                    give_back::add_thread(move |task| {
+                        let work: Work = Box::new(move || Box::pin(async move { task() }));
+                        // As in `run`.
+                        let _ = of_thread.send(work);
+                    });
+                    queues.push(queue);
+                }
                 // Fewer threads do as well.
                 Err(_) if !queues.is_empty() => break,
                 Err(e) => return Err(e),

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 const LEAST_RATE: f64 = 0.9;
 const LEAST_HANDSHAKES: f64 = 0.8;
 const MEGABYTES: u64 = 500;
+/// Measurements of each receiver in a round.
+const TURNS: usize = 5;
 /// Processes that hold those who were let in by a ticket, and how many each: they need four descriptors each.
 const PROCESSES: usize = 10;
 const IN_EACH: usize = 1000;
@@ -43,8 +45,9 @@ pub(super) fn measure(tools: &Tools, arguments: &Arguments) -> Result<Part> {
         );
         let mut rounds = Vec::new();
         for _ in 0..arguments.runs {
-            let transfers = [transfer(tools, &alone)?, transfer(tools, &beside)?];
-            let handshakes = [handshakes(tools, &alone)?, handshakes(tools, &beside)?];
+            let both = [&alone[..], &beside];
+            let transfers = in_turn(both, |to| transfer(tools, to))?;
+            let handshakes = in_turn(both, |to| handshakes(tools, to))?;
             rounds.push((transfers, handshakes));
         }
         ensure!(crowd.is_alive()?, "the crowd ended before the measurement");
@@ -100,10 +103,8 @@ fn idle_by_ticket(tools: &Tools, arguments: &Arguments) -> Result<(f64, f64, Val
     let up: u64 = crowd.iter().map(|c| c.up).sum();
     let (mut rates, mut hands, mut of_alone) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..arguments.runs {
-        let [one, two] = [
-            transfer(tools, &alone_ticket)?,
-            transfer(tools, &beside_ticket)?,
-        ];
+        let both = [&alone_ticket[..], &beside_ticket];
+        let [one, two] = in_turn(both, |to| transfer(tools, to))?;
         let [first, second] = [newcomers(tools, &alone)?, newcomers(tools, &beside)?];
         rates.push(two / one);
         hands.push(second / first);
@@ -157,7 +158,7 @@ fn by_ticket(tools: &Tools, arguments: &Arguments) -> Result<(f64, Value)> {
     std::thread::sleep(Duration::from_secs(3));
     let mut rounds = Vec::new();
     for _ in 0..arguments.runs {
-        rounds.push([transfer(tools, &alone)?, transfer(tools, &beside)?]);
+        rounds.push(in_turn([&alone, &beside], |to| transfer(tools, to))?);
     }
     ensure!(
         attack.is_alive()?,
@@ -179,6 +180,19 @@ fn by_ticket(tools: &Tools, arguments: &Arguments) -> Result<(f64, Value)> {
     Ok((rate, figure))
 }
 
+/// The mean of a figure of two receivers, measured in turn several times, so that what else the machine does meets both
+/// alike.
+fn in_turn(both: [&str; 2], figure: impl Fn(&str) -> Result<f64>) -> Result<[f64; 2]> {
+    let mut sums = [0.0; 2];
+    for turn in 0..TURNS {
+        let first = turn % 2;
+        for which in [first, 1 - first] {
+            sums[which] += figure(both[which])?;
+        }
+    }
+    Ok(sums.map(|sum| sum / TURNS as f64))
+}
+
 /// The rate of `byway send` in megabytes a second, set-up and SHA-256 included.
 fn transfer(tools: &Tools, to: &str) -> Result<f64> {
     let file = tools.folder.join("crowd.bin");
@@ -191,7 +205,7 @@ fn transfer(tools: &Tools, to: &str) -> Result<f64> {
 
 /// Handshakes a second, one after the other.
 fn handshakes(tools: &Tools, to: &str) -> Result<f64> {
-    let line = tools.attack(&["handshakes", "--to", to, "--seconds", "3"])?;
+    let line = tools.attack(&["handshakes", "--to", to, "--seconds", "1"])?;
     number(&line, "per_second")
 }
 

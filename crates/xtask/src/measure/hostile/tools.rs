@@ -23,7 +23,13 @@ pub(super) struct Tools {
 impl Tools {
     pub(super) fn build(workspace: &Workspace) -> Result<Tools> {
         workspace.build(&["byway-cli", "byway-bench", "byway-hostile"])?;
-        let folder = std::env::temp_dir().join(format!("byway-hostile-{}", std::process::id()));
+        // In memory where that is possible: a rate is not that of a disk.
+        let memory = PathBuf::from("/dev/shm");
+        let place = match memory.is_dir() {
+            true => memory,
+            false => std::env::temp_dir(),
+        };
+        let folder = place.join(format!("byway-hostile-{}", std::process::id()));
         std::fs::create_dir_all(&folder).context("a folder for files")?;
         Ok(Tools {
             byway: workspace.program("byway"),
