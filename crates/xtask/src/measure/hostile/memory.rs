@@ -18,8 +18,9 @@ const LOW_CEILING: f64 = 64.0 * MIB;
 const LOW_CEILING_WORDS: [&str; 2] = ["--max-memory", "64 MiB"];
 /// What the program may take beside it, and its allocator may keep in halves of pages: a fifth.
 const BESIDE: f64 = 1.2;
-/// An attack that stays below this part of the ceiling shows nothing of it.
-const REACHED: f64 = 0.8;
+/// An attack that stays below this part of the ceiling shows nothing of it. Above seven eighths of the account chunks
+/// behind a gap are dropped, and the account has more than is resident.
+const REACHED: f64 = 0.7;
 /// Back to within this of the fresh process.
 const BACK: f64 = 1.2;
 /// The rules that let silent peers go take their time, and the allocator gives pages back within
