@@ -7,8 +7,10 @@
 //! a tick. Elsewhere the system's allocator does what it does.
 
 use byway::Endpoint;
+use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::mpsc;
 
 /// A crowd leaves in many steps; so long after the first of them goes back what has become free by then.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -26,6 +28,21 @@ static THREADS: Mutex<Vec<Thread>> = Mutex::new(Vec::new());
 pub(crate) fn add_thread(thread: impl Fn(Task) + Send + 'static) {
     let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     threads.push(Box::new(thread));
+}
+
+/// This thread, which waits for this future, is one as well.
+pub(crate) async fn on_this_thread() -> Infallible {
+    let (tasks, mut given) = mpsc::unbounded_channel::<Task>();
+    add_thread(move |task| {
+        // When nobody waits any more, the process ends.
+        let _ = tasks.send(task);
+    });
+    loop {
+        match given.recv().await {
+            Some(task) => task(),
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// Before the first thread of a command that others reach.
@@ -51,14 +68,15 @@ pub(crate) fn follow(endpoint: &Endpoint) {
 )]
 mod of_system {
     use super::THREADS;
+    use std::collections::HashSet;
     use std::hint::black_box;
     use std::sync::PoisonError;
     use std::time::Duration;
     use tokio::sync::oneshot;
 
-    /// Tasks by which the threads of the runtime are reached, for each thread: one that sleeps leaves the next
-    /// task to another.
-    const TASKS: usize = 2;
+    /// Rounds of tasks by which the threads of the runtime are reached, as many tasks as threads: one that sleeps leaves
+    /// the next task to another, if that one has a processor.
+    const ROUNDS: usize = 20;
 
     /// Each sleeps so long, with its thread.
     const SLEEP: Duration = Duration::from_micros(500);
@@ -98,14 +116,22 @@ mod of_system {
             tokio::spawn(async {
                 let pieces = kept_pieces();
                 std::thread::sleep(SLEEP);
-                pieces
+                (std::thread::current().id(), pieces)
             })
         };
-        let tasks: Vec<_> = std::iter::repeat_with(task).take(TASKS * threads).collect();
-        let mut pieces = Vec::with_capacity(tasks.len());
-        for task in tasks {
-            // It fails with the runtime only.
-            pieces.extend(task.await);
+        let (mut reached, mut pieces) = (HashSet::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let tasks: Vec<_> = std::iter::repeat_with(task).take(threads).collect();
+            for task in tasks {
+                // It fails with the runtime only.
+                if let Ok((thread, its)) = task.await {
+                    reached.insert(thread);
+                    pieces.push(its);
+                }
+            }
+            if reached.len() == threads {
+                break;
+            }
         }
         for others in of_other_threads() {
             if let Ok(Ok(others)) = tokio::time::timeout(BUSY, others).await {

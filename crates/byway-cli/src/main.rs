@@ -229,8 +229,12 @@ where
         .map_err(|e| Failure::new(Kind::Failed, format!("cannot start the runtime: {e}")))?;
     let result = runtime.block_on(async {
         let ending = net::Ending::begin(record)?;
-        let result = work(ending.clone()).await;
-        ending.result(result).await
+        let work = async { ending.result(work(ending.clone()).await).await };
+        tokio::select! {
+            biased;
+            result = work => result,
+            never = give_back::on_this_thread() => match never {},
+        }
     });
     net::place::end();
     Ok((result, runtime))
