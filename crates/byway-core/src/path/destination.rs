@@ -124,6 +124,12 @@ impl Path {
         self.heartbeat.end();
     }
 
+    /// Whether a heartbeat is under way, and a timer says when it is lost. Those of the detector have none: when it is
+    /// done, what is under way may never end.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.heartbeat.under_way().is_some() && self.timers.get(PathTimer::HeartbeatLost).is_some()
+    }
+
     /// The heartbeat under way, if any, was not answered in time.
     pub(crate) fn lose_heartbeat(&mut self) -> Option<Probe> {
         self.timers.set(PathTimer::HeartbeatLost, None);

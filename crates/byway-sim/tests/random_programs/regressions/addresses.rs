@@ -707,3 +707,71 @@ fn a_path_to_an_address_that_had_most_of_its_heartbeats_is_inactive_after_one() 
     assert_eq!(outcome.failures, [""; 0]);
     assert_eq!(outcome.missing, 0);
 }
+
+/// The peer restarted, and the answer to a packet on the second path was an ABORT of a stranger to it. A heartbeat of the
+/// detector, which had no end, counted as one under way: the path was unconfirmed, and nothing asked there.
+#[test]
+fn a_path_that_is_doubted_after_the_detector_has_probed_it_is_asked() {
+    let a = Settings {
+        pf: 4,
+        dormant: 2,
+        burst: 6,
+        rto: 7,
+        hb: 16,
+        streams: 35,
+        misc: 29,
+        concurrent: 25,
+        scheduler: 2,
+        windows: 4,
+        of_path: 2,
+        byway: 47,
+        asconf: 2,
+        ..Settings::default()
+    };
+    let z = Settings {
+        asconf: 2,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        seed: 243,
+        paths: vec![
+            PathPlan {
+                delay_ms: 10,
+                loss: 28,
+                duplicate: 11,
+                ..PathPlan::default()
+            },
+            PathPlan {
+                delay_ms: 63,
+                reorder: 14,
+                corrupt: 11,
+                ..PathPlan::default()
+            },
+            path(0),
+            path(0),
+        ],
+        settings: two(a, z),
+        steps: vec![
+            step(
+                2181,
+                0,
+                Op::Send {
+                    stream: 0,
+                    len: 1440,
+                    count: 1,
+                    unordered: false,
+                    path: Some(1),
+                },
+            ),
+            step(0, 1, Op::Addresses(5)),
+            step(0, 0, send(0, 10_165, 1)),
+            step(32, 1, Op::PeerPrimary(0)),
+            step(237, 0, Op::EnableHeartbeats(2, false)),
+            step(94, 1, Op::Restart),
+        ],
+        ..Program::default()
+    });
+    // The answer of the other path says the same.
+    let gone = "0 at 2.661664s: the peer aborted: no such association";
+    assert_eq!(outcome.failures, ["1: replaced", gone]);
+}
