@@ -7,7 +7,7 @@ use crate::assoc::Scarcity;
 pub(super) struct Account {
     used: usize,
     /// Of that, what no association holds.
-    of_none: usize,
+    beside: usize,
     most: usize,
     /// Associations that hold memory; ended ones do until they are released.
     associations: usize,
@@ -17,7 +17,7 @@ impl Account {
     pub(super) fn new(most: usize) -> Account {
         Account {
             used: 0,
-            of_none: 0,
+            beside: 0,
             most,
             associations: 0,
         }
@@ -29,9 +29,9 @@ impl Account {
     }
 
     /// Strangers and associations that have ended make the endpoint hold so many bytes.
-    pub(super) fn hold_for_none(&mut self, bytes: usize) {
-        self.used = self.used - self.of_none + bytes;
-        self.of_none = bytes;
+    pub(super) fn hold_beside(&mut self, bytes: usize) {
+        self.used = self.used - self.beside + bytes;
+        self.beside = bytes;
     }
 
     /// An association holds `now` bytes instead of `before`.

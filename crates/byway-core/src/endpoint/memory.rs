@@ -84,7 +84,7 @@ impl Endpoint {
     #[cold]
     pub(super) fn recount_beside(&mut self) {
         let bytes = self.out.memory_of_replies() + self.table.memory_of_spent_cookies();
-        self.account.hold_for_none(bytes);
+        self.account.hold_beside(bytes);
     }
 
     /// Aborts the associations that hold most until the rest fits under the ceiling.

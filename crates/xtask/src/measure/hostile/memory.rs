@@ -11,16 +11,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const MIB: f64 = 1024.0;
-/// The ceiling of an endpoint by default, in KiB.
-const CEILING: f64 = 256.0 * MIB;
-/// One that the attacks reach, in KiB.
-const LOW_CEILING: f64 = 64.0 * MIB;
-const LOW_CEILING_WORDS: [&str; 2] = ["--max-memory", "64 MiB"];
 /// What the program may take beside it, and its allocator may keep in halves of pages: a fifth.
 const BESIDE: f64 = 1.2;
-/// An attack that stays below this part of the ceiling shows nothing of it. Above seven eighths of the account chunks
-/// behind a gap are dropped, and the account has more than is resident.
-const REACHED: f64 = 0.7;
 /// Back to within this of the fresh process.
 const BACK: f64 = 1.2;
 /// The rules that let silent peers go take their time, and the allocator gives pages back within
@@ -30,12 +22,11 @@ const SETTLE: Duration = Duration::from_secs(20);
 const LONGEST: Duration = Duration::from_secs(60);
 /// Receivers that are attacked at the same time.
 const AT_ONCE: usize = 3;
-const INTERLEAVING: &[&str] = &["--set", "streams.interleaving=true"];
 /// Each attack, and what the receiver is told for it.
 const ATTACKS: [(&str, &[&str]); 12] = [
     ("gaps", &[]),
     ("beginnings", &[]),
-    ("interleaved", INTERLEAVING),
+    ("interleaved", &["--set", "streams.interleaving=true"]),
     ("ends-alone", &[]),
     ("errors", &[]),
     ("heartbeats", &[]),
@@ -46,30 +37,47 @@ const ATTACKS: [(&str, &[&str]); 12] = [
     ("silent", &[]),
     ("slow", &[]),
 ];
-/// Those that make a receiver keep most.
-const HOARDS: [(&str, &[&str]); 3] = [
-    ("gaps", &[]),
-    ("beginnings", &[]),
-    ("interleaved", INTERLEAVING),
-];
+/// Those that make a receiver keep most, which come first.
+const HOARDS: usize = 3;
+
+/// A ceiling, in KiB, and what the receiver is told for it.
+struct Ceiling {
+    kib: f64,
+    words: &'static [&'static str],
+    /// The part of it that an attack must reach.
+    least: f64,
+}
+
+const BY_DEFAULT: Ceiling = Ceiling {
+    kib: 256.0 * MIB,
+    words: &[],
+    least: 0.0,
+};
+/// One that the attacks reach. Above seven eighths of the account chunks behind a gap are dropped, and the account has
+/// more than is resident.
+const LOW: Ceiling = Ceiling {
+    kib: 64.0 * MIB,
+    words: &["--max-memory", "64 MiB"],
+    least: 0.7,
+};
 
 pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
     // The build of users: how much of a program's file is in memory depends on the profile.
     let byway = tools.released()?;
     let mut holds = true;
-    let mut run = |name: &str, attacks: &[(&'static str, &[&str])], ceiling, least| {
+    let mut run = |attacks: &[(&'static str, &[&str])], ceiling: &Ceiling| {
         let mut figures = Map::new();
         for group in attacks.chunks(AT_ONCE) {
             for (what, told) in attacked(tools, &byway, group, ceiling)? {
-                eprintln!("  {name}, {what}: {}", told.words());
-                holds &= told.holds(ceiling, least);
+                eprintln!("  {:.0} MiB, {what}: {}", ceiling.kib / MIB, told.words());
+                holds &= told.holds(ceiling);
                 figures.insert(what.into(), told.json(ceiling));
             }
         }
         anyhow::Ok(Value::Object(figures))
     };
-    let by_default = run("256 MiB", &ATTACKS, CEILING, 0.0)?;
-    let at_its_ceiling = run("64 MiB", &HOARDS, LOW_CEILING, REACHED)?;
+    let by_default = run(&ATTACKS, &BY_DEFAULT)?;
+    let at_its_ceiling = run(&ATTACKS[..HOARDS], &LOW)?;
     Ok(Part {
         name: "memory",
         figures: json!({ "by_default": by_default, "at_its_ceiling": at_its_ceiling }),
@@ -108,8 +116,8 @@ struct Told {
 }
 
 impl Told {
-    fn holds(&self, ceiling: f64, least: f64) -> bool {
-        let reached = self.most >= ceiling * least && self.most <= ceiling * BESIDE;
+    fn holds(&self, ceiling: &Ceiling) -> bool {
+        let reached = self.most >= ceiling.kib * ceiling.least && self.most <= ceiling.kib * BESIDE;
         self.alive && reached && self.after.all <= self.fresh.all * BACK
     }
 
@@ -129,14 +137,14 @@ impl Told {
         )
     }
 
-    fn json(&self, ceiling: f64) -> Value {
+    fn json(&self, ceiling: &Ceiling) -> Value {
         json!({
             "at_first": self.fresh.json(),
             "before": self.before.json(),
             "kib_most": self.most,
             "after": self.after.json(),
             "after_to_fresh": rounded(self.after.all / self.fresh.all),
-            "most_to_ceiling": rounded(self.most / ceiling),
+            "most_to_ceiling": rounded(self.most / ceiling.kib),
             "alive": self.alive,
             "attack": self.attack,
         })
@@ -148,16 +156,12 @@ fn attacked<'a>(
     tools: &Tools,
     byway: &Path,
     attacks: &[(&'a str, &[&str])],
-    ceiling: f64,
+    ceiling: &Ceiling,
 ) -> Result<Vec<(&'a str, Told)>> {
-    let low: &[&str] = match ceiling == LOW_CEILING {
-        true => &LOW_CEILING_WORDS,
-        false => &[],
-    };
     let mut receivers = Vec::new();
     for (what, words) in attacks {
         let to = format!("127.0.0.1:{}", free_udp_port()?);
-        let words = [&["--unprotected", "--give-up", "5s"], low, words].concat();
+        let words = [&["--unprotected", "--give-up", "5s"], ceiling.words, words].concat();
         let receiver = tools.receiver_by(byway, &to, &words)?;
         receivers.push((*what, to, receiver));
     }
