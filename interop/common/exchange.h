@@ -1,5 +1,5 @@
 /* The exchange of `interop/table`: messages of many kinds both ways at once. What the stacks
- * differ in is a `carrier`; crates/byway/examples/exchange.rs and pion/main.go do the same.
+ * differ in is a `carrier`; interop/exchange/src/main.rs and pion/main.go do the same.
  *
  *   PEER connect --port P --local-port L --addr A[,B] --to C[,D] --end graceful|abort [options]
  *   PEER accept --port P --addr A[,B] [options]

@@ -27,7 +27,7 @@ forget() { # port|address
     [ -n "$before" ] && [ -n "$after" ] && [ "$before" != "$after" ] || BROKEN="the binding did not change: $REBOUND; "
 }
 
-# An exchange (crates/byway/examples/exchange.rs): data both ways at once, 4.9 MB each, between a and z.
+# An exchange (interop/exchange/src/main.rs): data both ways at once, 4.9 MB each, between a and z.
 exchange() { # NS OUT WORDS...: in the background
     local ns=$1 out=$2
     shift 2

@@ -1,5 +1,5 @@
 // A peer of pion/sctp over UDP for `interop/table`. The other end is
-// crates/byway/examples/exchange.rs; interop/common/exchange.h says what both do.
+// interop/exchange/src/main.rs; interop/common/exchange.h says what both do.
 //
 //	pion -local IP:PORT [-run N] [-again N] accept
 //	pion -local IP:PORT -remote IP:PORT [-end graceful|abort] [-run N] [-again N] connect

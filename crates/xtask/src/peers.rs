@@ -19,6 +19,21 @@ pub(crate) struct Workspace {
     profile: String,
 }
 
+/// Cargo without what `cargo xtask` tells this program about its own package: build scripts that ask for such
+/// variables, ring's among them, would run again at each change from the shell to here, and all that uses them.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new("cargo");
+    for (name, _) in std::env::vars_os() {
+        let told = name.to_str().is_some_and(|name| {
+            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+        });
+        if told {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
+}
+
 impl Workspace {
     /// The repository that this program was built from; `profile` is what its programs are built
     /// with.
@@ -78,13 +93,24 @@ impl Workspace {
         self.target().join(&self.profile).join(name)
     }
 
-    /// Builds packages of ours.
+    /// Builds the programs of packages of ours.
     pub(crate) fn build(&self, packages: &[&str]) -> Result<()> {
         eprintln!("building {}", packages.join(", "));
-        let mut cargo = Command::new("cargo");
+        let program = |package| match package {
+            "byway-cli" => "byway",
+            other => other,
+        };
+        let mut cargo = cargo();
+        // With the features that the command needs: cargo compiles a library anew for each set of them.
         cargo
             .args(["build", "--quiet", "--profile", &self.profile])
+            .args(["--package", "byway-cli"])
             .args(packages.iter().flat_map(|package| ["--package", package]))
+            .args(
+                packages
+                    .iter()
+                    .flat_map(|package| ["--bin", program(package)]),
+            )
             .current_dir(&self.root);
         run_quietly(&mut cargo)
     }
@@ -102,7 +128,7 @@ impl Workspace {
     pub(crate) fn cargo_peer(&self, name: &str) -> Result<PathBuf> {
         eprintln!("building the peer {name}");
         let target = self.target().join("peers").join(name);
-        let mut cargo = Command::new("cargo");
+        let mut cargo = cargo();
         cargo
             .args(["build", "--quiet", "--release", "--locked", "--target-dir"])
             .arg(&target)

@@ -51,7 +51,7 @@ impl Cargo {
 
     /// Builds a program to be measured; where it is until the next build.
     pub(super) fn build(&self, package: Package, what: &Build<'_>) -> Result<PathBuf> {
-        let mut cargo = Command::new("cargo");
+        let mut cargo = crate::peers::cargo();
         cargo
             .args(["rustc", "--quiet", "--locked"])
             .args(["--profile", crate::peers::PROFILE])
