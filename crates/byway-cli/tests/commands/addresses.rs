@@ -2,7 +2,8 @@
 //! attacker has the keys of its own association, since there are no shared keys. `ATTACKS.md` of
 //! `byway-core` numbers the attacks; the same ones on the core alone are in its tests.
 
-use crate::peers::Victim;
+use crate::open_metrics::scrape;
+use crate::peers::{Server, Victim, folder, signal, wait_until};
 use crate::raw::{Raw, TAG, init_fields};
 use byway_wire::{
     Auth, Checksum, Chunk, InitFields, Packet, PacketBuilder, ParamWriter, Params, cause_code,
@@ -129,6 +130,15 @@ impl Bystander {
 
     /// Waits for a HEARTBEAT and answers it. Returns where it came from.
     fn answers_a_heartbeat(&self, attacker: &Keyed) -> SocketAddr {
+        self.answers_a_heartbeat_by(attacker, |value| vec![value.to_vec()])
+    }
+
+    /// The same with these values of HEARTBEAT ACKs, made from that of the HEARTBEAT.
+    fn answers_a_heartbeat_by(
+        &self,
+        attacker: &Keyed,
+        answers: impl Fn(&[u8]) -> Vec<Vec<u8>>,
+    ) -> SocketAddr {
         let (begun, mut bytes) = (Instant::now(), [0; 2048]);
         while begun.elapsed() < Duration::from_secs(60) {
             let Ok((len, from)) = self.0.recv_from(&mut bytes) else {
@@ -139,8 +149,10 @@ impl Bystander {
             if let Some(beat) = chunks.find(|c| c.kind == chunk_type::HEARTBEAT) {
                 let kind = chunk_type::HEARTBEAT_ACK;
                 let raw = &attacker.raw;
-                let answer = raw.packet(raw.tag, |b| b.raw(kind, 0, beat.value));
-                self.0.send_to(&answer, from).unwrap();
+                for value in answers(beat.value) {
+                    let answer = raw.packet(raw.tag, |b| b.raw(kind, 0, &value));
+                    self.0.send_to(&answer, from).unwrap();
+                }
                 return from;
             }
         }
@@ -287,6 +299,64 @@ fn added_victims_get_few_heartbeats() {
     let got: usize = heard.iter().map(|h| h.1).sum();
     assert!(got > 0 && got <= 3 * asked, "{got} bytes for {asked}");
     victim.stays_well();
+}
+
+/// The forgeries of an answer: another bit of the path's number or of the nonce, or another length.
+fn forged(value: &[u8]) -> Vec<Vec<u8>> {
+    // Behind type and length, and around the time at which the HEARTBEAT left.
+    let bits = (4..5)
+        .chain(13..21)
+        .flat_map(|byte| (0..8).map(move |bit| (byte, 1 << bit)));
+    let mut all: Vec<Vec<u8>> = bits
+        .map(|(byte, bit)| {
+            let mut value = value.to_vec();
+            value[byte] ^= bit;
+            value
+        })
+        .collect();
+    for len in [20, 22] {
+        let mut other = value.to_vec();
+        other.resize(usize::from(len), 0);
+        other[2..4].copy_from_slice(&u16::to_be_bytes(len));
+        all.push(other);
+    }
+    all
+}
+
+/// 14: an answer that is forged in one bit confirms no address; the true one does.
+#[test]
+fn a_forged_answer_to_a_heartbeat_confirms_no_address_of_a_process() {
+    let dir = folder("asconf-forged");
+    let args = ["recv", "--metrics", "127.0.0.1:0", "--dir"];
+    let server = Server::start(&[&args[..], &[dir.to_str().unwrap()]].concat());
+    let to = server.addresses.split(',').next().unwrap().parse().unwrap();
+    let mut keyed = Keyed::up(to);
+    let other = Bystander::new([127, 0, 0, 98], &keyed);
+    let add = keyed.change(|w| {
+        w.add_ip(1, other.ip());
+    });
+    assert_eq!(keyed.answers(&add, 0).0, 1);
+    let is = |state: &str| {
+        // One look serves all who ask in a tenth of a second.
+        std::thread::sleep(Duration::from_millis(150));
+        let told = scrape(server.metrics.unwrap());
+        let at = other.0.local_addr().unwrap().to_string();
+        let path = told.of("byway_path_info", &[("remote", &at)])[0];
+        let labels = [("path", &*path.labels["path"]), ("state", state)];
+        told.values("byway_path_state", &labels) == [1.0]
+    };
+    other.answers_a_heartbeat_by(&keyed, |value| {
+        assert_eq!(value.len(), 21);
+        forged(value)
+    });
+    assert!(keyed.raw.lives());
+    assert!(is("unconfirmed"));
+    other.answers_a_heartbeat(&keyed);
+    wait_until(|| is("active"));
+    signal(&server.child, "TERM");
+    let (status, _, said) = server.finish();
+    assert_eq!(status, Some(143), "{said}");
+    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 /// 37: what waits for an address that is deleted goes nowhere, and nothing follows it.

@@ -51,7 +51,7 @@ impl Association {
                 self.paths.want_heartbeat(path, true);
             }
             Some(Verdict::Failed) => {
-                self.paths.get_mut(path).detector.end_probing();
+                self.paths.get_mut(path).end_probing();
                 self.blame(path, PathTrouble::Detected);
                 self.set_path_state(ctx, path, PathState::Inactive);
                 self.schedule_heartbeat(ctx, path);
@@ -84,9 +84,9 @@ impl Association {
     fn end_probing(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::DetectorProbe, None);
-        p.detector.end_probing();
         // An unanswered heartbeat of the detector is not counted.
         p.timers.set(PathTimer::HeartbeatLost, None);
+        p.end_probing();
         if p.timers.get(PathTimer::Heartbeat).is_none() && !self.paths.wants_heartbeat(path) {
             self.schedule_heartbeat(ctx, path);
         }

@@ -124,16 +124,19 @@ impl Path {
         self.heartbeat.end();
     }
 
-    /// Whether a heartbeat is under way, and a timer says when it is lost. Those of the detector have none: when it is
-    /// done, what is under way may never end.
-    pub(crate) fn awaits_answer(&self) -> bool {
-        self.heartbeat.under_way().is_some() && self.timers.get(PathTimer::HeartbeatLost).is_some()
-    }
-
     /// The heartbeat under way, if any, was not answered in time.
     pub(crate) fn lose_heartbeat(&mut self) -> Option<Probe> {
         self.timers.set(PathTimer::HeartbeatLost, None);
         self.heartbeat.lose()
+    }
+
+    /// The detector is done. Its last heartbeat has no timer that ends it: it is taken for lost, or nobody would be
+    /// asked as long as it is under way. A late answer counts.
+    pub(crate) fn end_probing(&mut self) {
+        self.detector.end_probing();
+        if self.timers.get(PathTimer::HeartbeatLost).is_none() {
+            self.heartbeat.lose();
+        }
     }
 
     /// A HEARTBEAT ACK with this nonce arrived. Gives the heartbeat that it answers.

@@ -102,7 +102,7 @@ impl Association {
     pub(in crate::assoc) fn doubt_address(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         for other in self.paths.ids() {
             // Further denials of what was in flight must not put the end of that heartbeat off.
-            let asked = self.paths.get(other).awaits_answer();
+            let asked = self.paths.get(other).heartbeat.under_way().is_some();
             if other != path && self.is_confirmed(other) && !asked {
                 self.want_heartbeat(other);
             }
@@ -123,7 +123,7 @@ impl Association {
             c.forget_path(path);
         }
         self.set_path_state(ctx, path, PathState::Unconfirmed);
-        if !self.paths.get(path).awaits_answer() {
+        if self.paths.get(path).heartbeat.under_way().is_none() {
             self.want_heartbeat(path);
         }
         self.choose_data_path(ctx, None);
