@@ -463,19 +463,6 @@ fn one_host_keeps_no_other_out() {
 #[test]
 fn the_tables_of_a_crowd_that_has_gone_give_their_memory_back() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
-    // In a process of its own: what proptest draws for the next program counts here, too.
-    let this = std::env::current_exe().expect("a test knows its program");
-    let run = std::process::Command::new(this)
-        .args(["--exact", "tables_of_a_crowd", "--ignored"])
-        .output()
-        .expect("it starts");
-    let said = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success() && said.contains("1 passed"), "{said}");
-}
-
-#[test]
-#[ignore = "run by the test above"]
-fn tables_of_a_crowd() {
     let before = ALLOCATOR.current_usage();
     let mut v = Victim::new(256 << 20);
     let few: Vec<Stranger> = (0..50).filter_map(|n| v.meet(2, 6000 + n)).collect();

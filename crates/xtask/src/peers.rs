@@ -34,6 +34,14 @@ pub(crate) fn cargo() -> Command {
     cargo
 }
 
+/// The program of a package of ours.
+pub(crate) fn program_of(package: &str) -> &str {
+    match package {
+        "byway-cli" => "byway",
+        other => other,
+    }
+}
+
 impl Workspace {
     /// The repository that this program was built from; `profile` is what its programs are built
     /// with.
@@ -96,10 +104,6 @@ impl Workspace {
     /// Builds the programs of packages of ours.
     pub(crate) fn build(&self, packages: &[&str]) -> Result<()> {
         eprintln!("building {}", packages.join(", "));
-        let program = |package| match package {
-            "byway-cli" => "byway",
-            other => other,
-        };
         let mut cargo = cargo();
         // With the features that the command needs: cargo compiles a library anew for each set of them.
         cargo
@@ -109,10 +113,17 @@ impl Workspace {
             .args(
                 packages
                     .iter()
-                    .flat_map(|package| ["--bin", program(package)]),
+                    .flat_map(|package| ["--bin", program_of(package)]),
             )
             .current_dir(&self.root);
         run_quietly(&mut cargo)
+    }
+
+    /// The program of a package as users have it: the release build, made now.
+    pub(crate) fn released(&self, package: &str) -> Result<PathBuf> {
+        let released = self.with_profile("release");
+        released.build(&[package])?;
+        Ok(released.program(program_of(package)))
     }
 
     /// Our measuring programs, built when the first of them is asked for.

@@ -2,7 +2,7 @@
 //! attacker has the keys of its own association, since there are no shared keys. `ATTACKS.md` of
 //! `byway-core` numbers the attacks; the same ones on the core alone are in its tests.
 
-use crate::open_metrics::scrape;
+use crate::open_metrics::scrape_anew;
 use crate::peers::{Server, Victim, folder, signal, wait_until};
 use crate::raw::{Raw, TAG, init_fields};
 use byway_wire::{
@@ -337,9 +337,7 @@ fn a_forged_answer_to_a_heartbeat_confirms_no_address_of_a_process() {
     });
     assert_eq!(keyed.answers(&add, 0).0, 1);
     let is = |state: &str| {
-        // One look serves all who ask in a tenth of a second.
-        std::thread::sleep(Duration::from_millis(150));
-        let told = scrape(server.metrics.unwrap());
+        let told = scrape_anew(server.metrics.unwrap());
         let at = other.0.local_addr().unwrap().to_string();
         let path = told.of("byway_path_info", &[("remote", &at)])[0];
         let labels = [("path", &*path.labels["path"]), ("state", state)];

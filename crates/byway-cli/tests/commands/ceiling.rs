@@ -1,9 +1,8 @@
 //! The ceiling of memory (`--max-memory`) of a running command: strangers reach it, and a good peer is served beside
 //! them.
 
-use crate::open_metrics::scrape;
-use crate::peers;
-use crate::peers::{Server, contents, folder, signal, text, wait_until};
+use crate::open_metrics::scrape_anew;
+use crate::peers::{self, Server, contents, folder, signal, text, wait_until};
 use crate::raw::{Raw, init_fields};
 use crate::spoken::{Speaker, bounded, runtime};
 use byway_wire::{Data, InitFields, Tsn, cause_code};
@@ -65,10 +64,9 @@ impl Attacked {
         raw
     }
 
-    /// A value as it is now: one look serves all who ask in a tenth of a second.
+    /// A value as it is now.
     fn value(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
-        std::thread::sleep(Duration::from_millis(150));
-        scrape(self.metrics).values(name, labels)[0]
+        scrape_anew(self.metrics).values(name, labels)[0]
     }
 
     fn memory(&self) -> f64 {

@@ -1,8 +1,7 @@
 //! Folders: they arrive whole, go on after any interruption, and nothing of them leaves the
 //! receiver's folder.
 
-use crate::peers;
-use crate::peers::{HASTY, Server, byway, contents, folder, run, stranger, text, wait_until};
+use crate::peers::{self, HASTY, Server, byway, contents, folder, run, stranger, text, wait_until};
 use crate::spoken;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

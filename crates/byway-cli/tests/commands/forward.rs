@@ -1,8 +1,7 @@
 //! `byway forward` and `byway serve` as processes: TCP connections over one association.
 
 use crate::host::Host;
-use crate::peers;
-use crate::peers::{Server, byway, first_line, folder, text, wait_until};
+use crate::peers::{self, Server, byway, first_line, folder, text, wait_until};
 use crate::tunnel::{
     Forward, all_comes_back, echo, echo_at_the_end, end, is_reset, serve, tcp_server,
 };

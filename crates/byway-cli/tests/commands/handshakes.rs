@@ -2,8 +2,7 @@
 
 use crate::host::Host;
 use crate::open_metrics;
-use crate::peers;
-use crate::peers::{contents, folder, run, text};
+use crate::peers::{self, contents, folder, run, text};
 use byway::{Association, Endpoint, EndpointOptions, Message};
 use byway_tls::{Answer, Expect, HANDSHAKE_PPID, Handshake, Refusal, SecretKey, Service, Ticket};
 use std::net::SocketAddr;

@@ -1,9 +1,8 @@
 //! What another host sends must not steer the terminal.
 
-use crate::peers;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 use crate::peers::filled;
-use crate::peers::{Server, byway, folder, text};
+use crate::peers::{self, Server, byway, folder, text};
 use crate::raw::Raw;
 use crate::spoken;
 use byway::{Association, Endpoint, EndpointOptions};

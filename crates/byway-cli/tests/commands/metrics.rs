@@ -1,7 +1,6 @@
 //! `--metrics`: real transfers are scraped, and whoever asks does not disturb them.
 
-use crate::open_metrics;
-use crate::open_metrics::{ask, parse, scrape};
+use crate::open_metrics::{self, ask, parse, scrape};
 use crate::peers::{
     Server, byway, contents, endless, first_line, folder, metrics_at, run, text, wait_for_more,
     wait_until,

@@ -1,7 +1,6 @@
 //! Partial files that strangers leave at a running `byway recv`.
 
-use crate::peers;
-use crate::peers::{Server, byway, contents, folder, parts, run, text, wait_until};
+use crate::peers::{self, Server, byway, contents, folder, parts, run, text, wait_until};
 use crate::spoken::{Speaker, bounded, runtime};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::open_metrics;
-use crate::open_metrics::scrape;
+use crate::open_metrics::{self, scrape_anew};
 use crate::peers::{Server, folder, signal, text};
 use crate::raw::Raw;
 use crate::skipped::skipped;
@@ -80,9 +79,7 @@ fn listed_addresses_of_a_narrower_scope_become_no_paths_of_a_process() {
             }
         });
         raw.echo();
-        // One look serves all who ask in a tenth of a second.
-        std::thread::sleep(Duration::from_millis(150));
-        let told = scrape(server.metrics.unwrap());
+        let told = scrape_anew(server.metrics.unwrap());
         let paths = told.of("byway_path_info", &[]);
         let remote = |s: &&open_metrics::Sample| {
             let at: SocketAddr = s.labels["remote"].parse().unwrap();

@@ -2,9 +2,8 @@
 //! front of files that are not its own.
 
 use crate::hands;
-use crate::hands::text;
-use crate::small_paper;
-use crate::small_paper::{REPRODUCE, SCENARIO, byway, run};
+use crate::peers::text;
+use crate::small_paper::{self, REPRODUCE, SCENARIO, byway, run};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
 //! Strangers who begin files and go on with none: they take no descriptor from those who do.
 
-use crate::peers;
-use crate::peers::{Server, byway, contents, folder, text};
+use crate::peers::{self, Server, byway, contents, folder, text};
 use crate::spoken::{Speaker, bounded, runtime};
 use std::path::Path;
 use std::time::Duration;

@@ -1,13 +1,11 @@
 //! The file protocol spoken by hand: what a stranger can learn of the files of others, and
 //! do to them, by offers, by restarts and from behind the same address.
 
-use crate::peers;
 use crate::peers::{
-    Server, byway, contents, endless, folder, parts, run, stranger, text, wait_for,
+    self, Server, byway, contents, endless, folder, parts, run, stranger, text, wait_for,
 };
 use crate::skipped;
-use crate::spoken;
-use crate::spoken::{Speaker, bounded, empty_hash, hash, runtime, udp_port};
+use crate::spoken::{self, Speaker, bounded, empty_hash, hash, runtime, udp_port};
 use std::path::Path;
 use std::time::Instant;
 

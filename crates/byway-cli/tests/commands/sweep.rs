@@ -1,7 +1,7 @@
 //! Sweeps from outside: killed, interrupted, out of room, compared, one row again.
 
-use crate::hands;
-use crate::hands::{text, wait_for};
+use crate::hands::{self, wait_for};
+use crate::peers::text;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

@@ -1,8 +1,7 @@
 //! Tickets, keys and encryption, with running processes and somebody on the way.
 
 use crate::host::Host;
-use crate::peers;
-use crate::peers::{byway, contents, folder, run, stranger, text};
+use crate::peers::{self, byway, contents, folder, run, stranger, text};
 use crate::raw::Raw;
 use crate::relay::{DATA, Onward, Relay, Way, chunks, with_chunk};
 use byway_tls::{Secret, Ticket};

@@ -1,10 +1,8 @@
 //! Standard error and output that cannot be written: a full disk, a reader that has gone. What
 //! strangers cause to be logged fills a disk, and must not end the command.
 
-use crate::peers;
-use crate::peers::{byway, folder, text};
-use crate::raw;
-use crate::raw::Raw;
+use crate::peers::{self, byway, folder, text};
+use crate::raw::{self, Raw};
 use crate::spoken::udp_port;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};

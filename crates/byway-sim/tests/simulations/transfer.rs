@@ -1,7 +1,6 @@
 //! Whole transfers over the papers' topology.
 
-use crate::common;
-use crate::common::{LIMIT, core_link, dumbbells, transfer};
+use crate::common::{self, LIMIT, core_link, dumbbells, transfer};
 use byway_core::time::{Duration, Instant};
 use byway_core::{Config, PathId};
 use byway_sim::Simulation;

@@ -15,9 +15,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     );
     let ours = workspace.file("experiments/ns2-grid/SUMMARY.csv.gz");
     let table = arguments.folders.first().unwrap_or(&ours);
-    let released = workspace.with_profile("release");
-    released.build(&["byway-ns2"])?;
-    let mut command = Command::new(released.program("byway-ns2"));
+    let mut command = Command::new(workspace.released("byway-ns2")?);
     command.arg("grid");
     command.arg(table);
     command.args(["--seeds", &arguments.seeds.to_string()]);

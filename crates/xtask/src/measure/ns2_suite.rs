@@ -13,9 +13,7 @@ const FOLDERS: [&str; 4] = ["rfc2960", "rfc4960", "random", "transfers"];
 pub(crate) fn run(workspace: &Workspace, folders: &[PathBuf]) -> Result<()> {
     let ours = FOLDERS.map(|name| workspace.file("experiments/ns2-suite").join(name));
     let folders = if folders.is_empty() { &ours } else { folders };
-    let released = workspace.with_profile("release");
-    released.build(&["byway-ns2"])?;
-    let status = Command::new(released.program("byway-ns2"))
+    let status = Command::new(workspace.released("byway-ns2")?)
         .args(folders)
         .status()
         .context("running byway-ns2")?;

@@ -20,9 +20,6 @@ impl Package {
     }
 
     pub(super) fn program(self) -> &'static str {
-        match self {
-            Self::BywayCli => "byway",
-            Self::BywayBench => "byway-bench",
-        }
+        crate::peers::program_of(self.name())
     }
 }

@@ -1,23 +1,13 @@
 //! What tests do to a command that keeps what it has done in a file: kill it, leave it without
 //! room.
 
+use crate::peers::{text, wait_within};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use std::time::Duration;
 
 pub(crate) fn wait_for(what: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !what() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(120),
-            "nothing happens"
-        );
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_within(Duration::from_secs(120), what);
 }
 
 /// Starts the command three times and kills it while it writes `kept`, some runs later than the

@@ -46,6 +46,12 @@ pub(crate) fn ask(at: SocketAddr, request: &[u8]) -> std::io::Result<(String, St
     Ok((head.to_owned(), body.to_owned()))
 }
 
+/// The metrics of a process as it is now: one look serves all who ask in a tenth of a second.
+pub(crate) fn scrape_anew(at: SocketAddr) -> Scrape {
+    std::thread::sleep(Duration::from_millis(150));
+    scrape(at)
+}
+
 /// The metrics of a process.
 pub(crate) fn scrape(at: SocketAddr) -> Scrape {
     let request = format!("GET /metrics HTTP/1.1\r\nHost: {at}\r\nAccept: */*\r\n\r\n");

@@ -343,9 +343,14 @@ fn heard(pid: u32, part: &str, mut next: impl FnMut(&mut String) -> usize) -> St
 
 /// Waits, and fails a test that hangs.
 pub(crate) fn wait_until(what: impl Fn() -> bool) {
+    wait_within(Duration::from_secs(60), what);
+}
+
+/// The same with this limit.
+pub(crate) fn wait_within(limit: Duration, what: impl Fn() -> bool) {
     let begun = Instant::now();
     while !what() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing happens");
+        assert!(begun.elapsed() < limit, "nothing happens");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -42,9 +42,7 @@ impl Tools {
 
     /// The command as users have it: the release build, made when it is asked for.
     pub(super) fn released(&self) -> Result<PathBuf> {
-        let released = self.workspace.with_profile("release");
-        released.build(&["byway-cli"])?;
-        Ok(released.program("byway"))
+        self.workspace.released("byway-cli")
     }
 
     /// An attack, with its words.
