@@ -5,7 +5,7 @@ use byway_wire::{
     chunk_type,
 };
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The tag and the first TSN of this side.
 pub(crate) const TAG: u32 = 0x0102_0304;
@@ -139,11 +139,27 @@ impl Raw {
     /// Another association of this socket, from this SCTP port, without a wait for silence.
     pub(crate) fn join(&mut self, port: u16) {
         self.port = port;
-        self.send(0, |b| b.init(false, &init_fields(), |_| {}));
-        self.learn(&self.hear_next(chunk_type::INIT_ACK));
-        let cookie = self.cookie.clone();
-        self.send(self.tag, |b| b.cookie_echo(&cookie));
-        self.hear_next(chunk_type::COOKIE_ACK);
+        let init = self.packet(0, |b| b.init(false, &init_fields(), |_| {}));
+        self.learn(&self.answer_of(chunk_type::INIT_ACK, &init));
+        let echo = self.packet(self.tag, |b| b.cookie_echo(&self.cookie));
+        self.answer_of(chunk_type::COOKIE_ACK, &echo);
+    }
+
+    /// The answer that begins with a chunk of this type. It must come; what asks for it leaves again each second, as
+    /// by T1: the buffer of a socket that others flood has no room for it at first.
+    fn answer_of(&self, kind: u8, request: &[u8]) -> Vec<u8> {
+        let second = Duration::from_secs(1);
+        for _ in 0..PATIENCE.as_secs() {
+            self.send_bytes(request);
+            let asked = Instant::now();
+            while asked.elapsed() < second {
+                match self.hear_within(second) {
+                    Some(bytes) if kinds(&bytes).first() == Some(&kind) => return bytes,
+                    _ => {}
+                }
+            }
+        }
+        panic!("no answer of type {kind} to {request:?}");
     }
 
     /// The next packet that begins with a chunk of this type. It must come.
