@@ -27,6 +27,7 @@ mod protocol;
 mod rate;
 mod record;
 mod recv;
+mod refused;
 mod retries;
 mod send;
 mod slots;

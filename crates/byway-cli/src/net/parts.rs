@@ -13,6 +13,7 @@
 //! [`super::slots`] counts those.
 
 use super::log::Log;
+use super::refused::Refused;
 use crate::terminal::say;
 use byway::host_of;
 use std::collections::BTreeMap;
@@ -123,6 +124,7 @@ impl Parts {
             removed += usize::from(fs::remove_file(self.dir.join(name)).is_ok());
         }
         drop(table);
+        Refused::PartialFile.count_some(removed as u64);
         if removed > 0 && self.log.may() {
             say(format!(
                 "byway: {removed} partial file{} removed: age, number or bytes were at a limit (--keep-partial)",

@@ -3,10 +3,11 @@
 use super::ending::Ending;
 use super::inspect;
 use super::log::Log;
-use super::open::{Unacknowledged, abort_for, connect, prefer, serve};
+use super::open::{self, Unacknowledged, abort_for, connect, prefer, serve};
 use super::patience::Patience;
 use super::progress::Progress;
 use super::protect::{Channel, Destination, Gate, Output, PLAIN, Purpose, To, Uses, admit};
+use super::refused::{self, Refused};
 use super::stall::StallMeter;
 use super::standstill::Limit;
 use super::traffic::Traffic;
@@ -74,6 +75,7 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         failure = ending.told() => Err(failure),
     };
     progress.end();
+    let below = open::refused(&endpoint);
     match &result {
         Ok(()) => ending.close(endpoint).await,
         Err(failure) => ending.abort(endpoint, failure.reason()).await,
@@ -85,6 +87,7 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         bytes.get(),
         (&meter.borrow(), &traffic),
         (result.as_ref().err(), None),
+        Some(below),
     );
     result
 }
@@ -122,6 +125,7 @@ async fn admitted(
     match admit(gate, &association).await {
         Ok((channel, _)) => Ok(channel),
         Err(refused) => {
+            Refused::NotLetIn.count();
             abort_for(&association, &refused.failure);
             Err((refused.failure, peer))
         }
@@ -222,6 +226,7 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
         bytes.get(),
         (&meter.borrow(), &traffic),
         (result.as_ref().err(), unacknowledged.get()),
+        None,
     );
     result
 }
@@ -260,10 +265,11 @@ fn report(
     bytes: u64,
     (meter, traffic): (&StallMeter, &Traffic),
     (failure, unacknowledged): (Option<&Failure>, Option<u64>),
+    refused_below: Option<serde_json::Value>,
 ) {
     if json {
         // Standard output carries the data of `listen`: the result goes beside it.
-        let result = serde_json::json!({
+        let mut result = serde_json::json!({
             "schema": "byway.pipe/1",
             "ok": failure.is_none(),
             "error": failure.map(|f| f.message.clone()),
@@ -272,6 +278,10 @@ fn report(
             "longest_stall_s": meter.longest().as_secs_f64(),
             "paths": traffic.json(),
         });
+        if let Some(below) = refused_below {
+            result["refused_by_endpoint"] = below;
+            result["refused_by_command"] = serde_json::json!(refused::counts());
+        }
         say_json(&result);
     } else if !quiet && failure.is_none() {
         say(format_args!(

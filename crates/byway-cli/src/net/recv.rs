@@ -19,6 +19,7 @@ use super::patience::Patience;
 use super::progress::Progress;
 use super::protect::{Channel, Gate, Output, PLAIN, Place, admit};
 use super::protocol::Note;
+use super::refused::{self, Refused};
 use super::slots::{Slot, Slots};
 use super::stall::StallMeter;
 use super::standstill::Limit;
@@ -248,6 +249,7 @@ impl Files {
             Err(refused) => refused,
         };
         log(&refused.failure);
+        Refused::NotLetIn.count();
         if refused.plain {
             // A sender in plain mode reads it; what it has offered is not looked at.
             let channel = Channel::plain(association.clone());
@@ -532,6 +534,7 @@ impl<'a> Job<'a> {
             Ok(()) => Ok(()),
             // The refusal goes to the sender, which ends the association.
             Err(failure) if failure.kind == Kind::Refused => {
+                Refused::File.count();
                 self.progress().say(&format!("refused: {failure}"));
                 Err(turned_away(exchange, failure).await)
             }
@@ -610,6 +613,7 @@ fn report(
             "folders": folders,
             "paths": traffic.json(),
             "refused_by_endpoint": open::refused(endpoint),
+            "refused_by_command": refused::counts(),
         });
         return Some(format!("{result}\n"));
     }

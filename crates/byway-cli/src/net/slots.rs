@@ -13,6 +13,7 @@
 //! not get on. A host is an IPv4 address or 64 bits of an IPv6 address.
 
 use super::descriptors;
+use super::refused::Refused;
 use crate::failure::{Failure, Kind};
 use byway::host_of;
 use std::collections::BTreeMap;
@@ -201,6 +202,7 @@ impl Slots {
     }
 
     fn none(&self, table: &Table, host: IpAddr) -> Failure {
+        Refused::NoSlot.count();
         let own = table.of(host);
         let words = match own >= share(self.most) {
             true => format!("{own} files of this host are under way, the most of one host"),
@@ -228,6 +230,7 @@ impl Table {
         if let Some(begun) = self.begun.get(&id) {
             begun.leaves.send_replace(Some(why));
             self.leaving += 1;
+            Refused::SlotTaken.count();
         }
     }
 

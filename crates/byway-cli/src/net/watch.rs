@@ -5,6 +5,7 @@
 
 use super::patience::{Patience, about};
 use super::progress::{Progress, ends};
+use super::refused::Refused;
 use super::stall::StallMeter;
 use super::standstill::{Limit, Standstill};
 use super::traffic::Traffic;
@@ -293,6 +294,7 @@ impl<'a> Watch<'a> {
         }
         let why = format!("the association was given up: {what} for {limit} (--give-up)");
         let failure = Failure::new(Kind::Lost, why);
+        Refused::GivenUp.count();
         // Refused only when it has ended already.
         let _ = self.association.abort(failure.reason());
         failure

@@ -148,7 +148,8 @@ fn title(process: &Process) -> String {
     if let Some(tunnel) = process.tunnel.filter(|_| endpoint.associations != 1) {
         text += &format!(", {}", connections(tunnel));
     }
-    match endpoint.refused.values().sum::<u64>() {
+    let refused = endpoint.refused.values().chain(process.refused.values());
+    match refused.sum::<u64>() {
         0 => {}
         refused => text += &format!(", {refused} refused"),
     }

@@ -1,5 +1,6 @@
 //! What another host sends must not steer the terminal.
 
+use crate::open_metrics::scrape_anew;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 use crate::peers::filled;
 use crate::peers::{self, Server, byway, folder, text};
@@ -170,6 +171,34 @@ fn heartbeats_alone_do_not_hold_a_receiver() {
         let _ = server.child.kill();
         server.child.wait().unwrap();
     }
+}
+
+#[test]
+fn what_a_receiver_refuses_and_gives_up_is_counted_by_rule() {
+    let dir = folder("counted-by-rule");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::create_dir(&inbox).unwrap();
+    std::fs::write(&file, b"new").unwrap();
+    std::fs::write(inbox.join("a.bin"), b"old").unwrap();
+    let args = ["recv", "--dir", inbox.to_str().unwrap()];
+    let more = ["--give-up", "400ms", "--metrics", "127.0.0.1:0"];
+    let mut server = Server::start(&[&args[..], &more].concat());
+    let at = server.metrics.unwrap();
+    let counted = |rule| scrape_anew(at).values("byway_refused_total", &[("rule", rule)]);
+    for rule in ["files_refused", "associations_given_up"] {
+        assert_eq!(counted(rule), [0.0], "{rule}");
+    }
+    let to = ["--to", &server.addresses];
+    let out = peers::run(&[&["send", file.to_str().unwrap()], &to[..]].concat());
+    assert_eq!(out.status.code(), Some(4), "{}", text(&out.stderr));
+    assert_eq!(counted("files_refused"), [1.0]);
+    runtime().block_on(bounded(async {
+        let endpoint = endpoint(0);
+        heartbeats(&connect(&endpoint, &server).await).await
+    }));
+    server.says("the association was given up");
+    assert_eq!(counted("associations_given_up"), [1.0]);
+    assert_eq!(counted("files_refused"), [1.0]);
 }
 
 /// The other side lives, and reads nothing: its window closes.

@@ -103,7 +103,8 @@ fn a_running_transfer_is_told_at_both_ends_and_the_dashboard_asks_for_what_there
             1.0
         );
         let refused = scrape.of("byway_refused_total", &[]);
-        assert_eq!(refused.len(), byway::Rule::ALL.len());
+        // Of the endpoint, and of the command.
+        assert_eq!(refused.len(), byway::Rule::ALL.len() + 8);
     }
     let ends = server.addresses.split(',');
     for (path, remote) in ends.enumerate() {

@@ -8,6 +8,7 @@ use super::wish::Wish;
 use super::words;
 use crate::net::address::shown;
 use crate::net::ending::Ending;
+use crate::net::refused;
 use crate::net::tally::{Connections, PROCESS};
 use byway::{AssocId, Endpoint, Overview, PathId, PathStats, SendError};
 use std::cmp::Reverse;
@@ -117,6 +118,7 @@ impl Looker {
             command: self.command.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             tunnel: matches!(self.command, "forward" | "serve").then(|| connections(PROCESS.all())),
+            refused: refused::counts(),
             endpoint: endpoint.map(|e| endpoint_now(&e, all, listed.len())),
             associations,
         }

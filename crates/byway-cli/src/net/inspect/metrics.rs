@@ -274,10 +274,9 @@ impl Collector for Now {
         encoder
             .encode_descriptor("build", help, None, MetricType::Info)?
             .encode_info(&labels)?;
-        let endpoint = process.endpoint.as_slice();
         of_process(&mut encoder, &of_endpoint(), process.endpoint.as_ref())?;
         of_process(&mut encoder, &of_tunnel(), process.tunnel.as_ref())?;
-        refused(&mut encoder, endpoint)?;
+        refused(&mut encoder, process)?;
 
         let numbers: Vec<String> = process
             .associations
@@ -371,11 +370,12 @@ fn write<'a, T: 'a, L: EncodeLabelSet>(
     Ok(())
 }
 
-/// What was refused, by rule.
-fn refused(encoder: &mut DescriptorEncoder<'_>, endpoint: &[EndpointNow]) -> fmt::Result {
+/// What was refused, by rule: of the endpoint and of the command.
+fn refused(encoder: &mut DescriptorEncoder<'_>, process: &Process) -> fmt::Result {
     let help = "What was refused, dropped or shed, by rule.";
     let mut family = encoder.encode_descriptor("refused", help, None, MetricType::Counter)?;
-    for (rule, count) in endpoint.iter().flat_map(|e| &e.refused) {
+    let of_endpoint = process.endpoint.iter().flat_map(|e| &e.refused);
+    for (rule, count) in of_endpoint.chain(&process.refused) {
         let labels = [("rule", &**rule)];
         Count(*count).write(family.encode_family(&labels)?)?;
     }
@@ -385,6 +385,7 @@ fn refused(encoder: &mut DescriptorEncoder<'_>, endpoint: &[EndpointNow]) -> fmt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_label_ends_where_it_should() {
@@ -400,6 +401,7 @@ mod tests {
             command: "send".to_owned(),
             version: "0.1.0".to_owned(),
             endpoint: None,
+            refused: BTreeMap::from([("files_refused".to_owned(), 3)]),
             tunnel: Some(ConnectionsNow {
                 connections: 2,
                 connections_opened: 7,
@@ -410,6 +412,8 @@ mod tests {
         let build = "byway_build_info{version=\"0.1.0\",command=\"send\"} 1\n";
         let tunnel = "byway_tunnel_connections 2\n";
         let opened = "byway_tunnel_connections_opened_total 7\n";
+        let refused = "byway_refused_total{rule=\"files_refused\"} 3\n";
+        assert!(text.contains(refused), "{text}");
         assert!(text.contains(tunnel) && text.contains(opened), "{text}");
         assert!(text.contains(build) && text.ends_with("# EOF\n"), "{text}");
     }

@@ -16,6 +16,9 @@ pub(crate) struct Process {
     pub(crate) version: String,
     /// None between two attempts to set an association up.
     pub(crate) endpoint: Option<EndpointNow>,
+    /// What the command has refused, given up or removed, by rule, with all its endpoints so far.
+    #[serde(default)]
+    pub(crate) refused: BTreeMap<String, u64>,
     /// Of `forward` and `serve`, over all associations that it had so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tunnel: Option<ConnectionsNow>,

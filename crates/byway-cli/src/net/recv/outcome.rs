@@ -1,6 +1,7 @@
 //! What came of the files and folders of an association.
 
 use crate::failure::{Failure, Kind};
+use crate::net::refused::Refused;
 use byway::text::shown;
 use byway_lab::show;
 use std::cell::Cell;
@@ -135,6 +136,7 @@ impl FolderDone {
     /// An entry was refused. Its reason is kept while some are `left`.
     pub(super) fn refuse(&mut self, reason: &str, left: &Cell<usize>) {
         self.refused += 1;
+        Refused::Entry.count();
         if let Some(rest) = left.get().checked_sub(1) {
             left.set(rest);
             self.reasons.push(reason.chars().take(REASON).collect());

@@ -6,6 +6,7 @@ use super::window::Budget;
 use crate::failure::{Failure, Kind};
 use crate::net::joiner::Joiner;
 use crate::net::protect::Channel;
+use crate::net::refused::Refused;
 use crate::net::tally::{PROCESS, Tally};
 use bytes::Bytes;
 use byway::{Association, Message, Received};
@@ -358,6 +359,7 @@ impl Carrier {
     /// Refuses what the peer has opened. Not waited for: a peer that opens without end and reads nothing must
     /// not stop what others send.
     pub(super) fn refuse(self: &Arc<Carrier>, stream: u16, number: u32, why: Reset) {
+        Refused::Connection.count();
         let refusal = message(stream, Frame::Reset(why).encode(number));
         if !self.channel.try_send(refusal.clone()) {
             self.send_later(refusal);

@@ -17,6 +17,7 @@ use crate::net::log::Log;
 use crate::net::open;
 use crate::net::progress::Progress;
 use crate::net::protect::{Channel, Gate, NotAdmitted, Output, PLAIN, admit};
+use crate::net::refused::{self, Refused};
 use crate::terminal::print;
 use bytes::Bytes;
 use byway::text::shown;
@@ -94,6 +95,7 @@ fn report(endpoint: &Endpoint, failure: &Failure) -> Result<(), Failure> {
         "schema": "byway.serve/1",
         "error": failure.message,
         "refused_by_endpoint": open::refused(endpoint),
+        "refused_by_command": refused::counts(),
     });
     print(&format!("{line}\n"))
 }
@@ -186,6 +188,7 @@ async fn given_up(busy: &Busy, peer: Peer, limit: Duration) -> Failure {
         return std::future::pending().await;
     }
     busy.idle(limit).await;
+    Refused::GivenUp.count();
     let limit = format_duration(limit);
     Failure::new(
         Kind::Lost,
@@ -205,7 +208,10 @@ async fn admitted(shared: &Shared, association: &Association) -> Result<Channel,
     };
     match admit(gate, association).await {
         Ok((channel, _)) => Ok(channel),
-        Err(NotAdmitted { failure, .. }) => Err(failure),
+        Err(NotAdmitted { failure, .. }) => {
+            Refused::NotLetIn.count();
+            Err(failure)
+        }
     }
 }
 
