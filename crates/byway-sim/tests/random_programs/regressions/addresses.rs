@@ -775,3 +775,29 @@ fn a_path_that_is_doubted_after_the_detector_has_probed_it_is_asked() {
     let gone = "0 at 2.661664s: the peer aborted: no such association";
     assert_eq!(outcome.failures, ["1: replaced", gone]);
 }
+
+/// A side with one path changes its address, and its peer has lost the association meanwhile. Each heartbeat from
+/// the new address got an ABORT with the T bit, and each ABORT the next heartbeat, in every round trip without end.
+#[test]
+fn a_peer_that_denies_the_only_path_is_not_asked_without_end() {
+    let one_path_that_revives = Settings {
+        streams: 20,
+        byway: 8,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        paths: vec![path(95), path(0)],
+        settings: two(Settings::default(), one_path_that_revives),
+        steps: vec![
+            step(12524, 1, Op::Addresses(2)),
+            step(4331, 0, Op::Restart),
+            step(296, 0, send(3, 1, 1)),
+            step(0, 1, Op::Addresses(1)),
+            step(588, 1, send(8, 1, 1)),
+        ],
+        ..Program::default()
+    });
+    let lost = "Association.Max.Retrans";
+    let of_side_1 = outcome.failures.iter().filter(|f| f.contains(lost));
+    assert_eq!(of_side_1.count(), 1, "{:?}", outcome.failures);
+}
