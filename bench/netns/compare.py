@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """byway beside TCP over a link of 100 Mbit/s between network namespaces (root, Linux).
 
-    compare.py BYWAY lossy [--runs N]                      one transfer after the other, 1 and 5 % loss
+    compare.py BYWAY lossy [--runs N] --stream FILE        one transfer after the other, 1 and 5 % loss; then what reaches
+                                                           the reader in seven seconds, without loss and with 1 %
     compare.py BYWAY lossy --quick                         three runs of 10 MiB at 5 % alone, as one of a TCP scatters from
                                                            31 to 79; one more of a flow whose first packet, INIT or SYN,
                                                            was lost: it waits for a second
@@ -16,7 +17,8 @@ Offloads are off, so that one drop is one packet. Over round trips of 20 and 90 
 the bridge; it delays and drops, and its TCP is bench/tcp/stream.c, compiled. The last line is JSON.
 
 The status is 1, with a sentence, if by the medians byway is
-- lossy: behind the better TCP at 5 %, or below 0.98 of it at 1 %, where all fill the link and the bytes of headers decide;
+- lossy: behind the better TCP at 5 %, or below 0.98 of it at 1 %, where all fill the link and the bytes of headers decide; or, to the
+  reader, below 0.998 of what a TCP carries in as many packets (with and without UDP);
 - far: behind the better TCP at 1 or 5 %, over either round trip;
 - fairness: outside 0.15 to 0.65 of the queue beside a TCP, in any network. TCP's own share beside TCP goes to 0.74; a flow
   that has less than 0.15 hardly goes on.
@@ -193,6 +195,8 @@ class Tcp:
 TCPS = ("tcp-cubic", "tcp-reno")
 # What byway must reach of the better TCP, by loss in per cent.
 LEAST_NEAR, LEAST_FAR = {1: 0.98, 5: 1.0}, {1: 1.0, 5: 1.0}
+# The same of what reaches the reader, beside what a packet carries: seven seconds have 0.1 % of scatter and more.
+LEAST_STEADY = 0.998
 # Its share beside a TCP.
 LEAST_SHARE, MOST_SHARE = 0.15, 0.65
 
@@ -254,6 +258,27 @@ def lossy(link, program, runs, losses=(0, 1, 5), size=25 * MIB, tries=1):
         cells[f"{loss}%", loss] = {n: round(statistics.median(r), 1) for n, r in rates.items()}
         print(f"{loss} % loss, Mbit/s, median of {runs}: {cells[f'{loss}%', loss]}", flush=True)
     return figures_of(cells), problems_of_losses(cells, LEAST_NEAR, "rfc9260")
+
+
+def steady(link, program, stream, runs, losses=(0, 1)):
+    """What the readers get from the third second to the tenth: neither the beginning nor the end of a program is in it. All fill
+    so short a way, so what a packet carries decides: 1448 bytes with TCP, 1452 with SCTP, 1444 with SCTP over UDP."""
+    names = ("byway", BARE, *TCPS)
+    cells, problems = {}, []
+    for loss in losses:
+        rates = {name: [] for name in names}
+        for _ in range(runs):
+            for name in names:
+                link.rules(loss)
+                flow = programs(program, stream, name, here=THERE)
+                rates[name] += rates_at_readers((A, B), [flow], 3, 7)
+        cell = {n: round(statistics.median(r), 2) for n, r in rates.items()}
+        cells[f"{loss}%"] = cell
+        print(f"{loss} % loss, Mbit/s to the reader, median of {runs}: {cell}", flush=True)
+        for name, carried in (("byway", 1444 / 1448), (BARE, 1.0)):
+            if problem := behind(cell, LEAST_STEADY * carried, name):
+                problems.append(f"{loss}%, to the reader: {problem}")
+    return cells, problems
 
 
 def figures_of(cells):
@@ -347,46 +372,51 @@ reverse = {{ loss = "0 %" }}
         self.process.wait()
 
     def rates(self, flows, warm_up=3, seconds=12):
-        """Mbit/s that come out of the receivers' standard output, of flows that go on at once."""
-        got, processes, readers = [0] * len(flows), [], []
-
-        def count(number, pipe):
-            while block := os.read(pipe.fileno(), 1 << 18):
-                got[number] += len(block)
-
-        for number, (receive, send) in enumerate(flows):
-            receiver = subprocess.Popen(inside(f"{self.name}-receiver", *receive), stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL)
-            readers.append(threading.Thread(target=count, args=(number, receiver.stdout)))
-            readers[-1].start()
-            time.sleep(0.5)
-            with open("/dev/zero", "rb") as zeros:
-                sender = subprocess.Popen(inside(f"{self.name}-sender", *send), stdin=zeros,
-                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            processes += [sender, receiver]
-        time.sleep(warm_up)
-        before, began = got[:], time.monotonic()
-        time.sleep(seconds)
-        took = time.monotonic() - began
-        rates = [(now - then) * 8 / took / 1e6 for now, then in zip(got, before)]
-        for p in processes:
-            p.kill()
-            p.wait()
-        for reader in readers:
-            reader.join()
-        return rates
+        return rates_at_readers((f"{self.name}-sender", f"{self.name}-receiver"), flows, warm_up, seconds)
 
 
-def programs(program, stream, name, second=0):
-    """The commands of a receiver and a sender in an emulated network."""
+def rates_at_readers(hosts, flows, warm_up, seconds):
+    """Mbit/s that come out of the receivers' standard output, of flows that go on at once."""
+    (sending, receiving), got, processes, readers = hosts, [0] * len(flows), [], []
+
+    def count(number, pipe):
+        while block := os.read(pipe.fileno(), 1 << 18):
+            got[number] += len(block)
+
+    for number, (receive, send) in enumerate(flows):
+        receiver = subprocess.Popen(inside(receiving, *receive), stdout=subprocess.PIPE,
+                                    stderr=subprocess.DEVNULL)
+        readers.append(threading.Thread(target=count, args=(number, receiver.stdout)))
+        readers[-1].start()
+        time.sleep(0.5)
+        with open("/dev/zero", "rb") as zeros:
+            sender = subprocess.Popen(inside(sending, *send), stdin=zeros,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        processes += [sender, receiver]
+    time.sleep(warm_up)
+    before, began = got[:], time.monotonic()
+    time.sleep(seconds)
+    took = time.monotonic() - began
+    rates = [(now - then) * 8 / took / 1e6 for now, then in zip(got, before)]
+    for p in processes:
+        p.kill()
+        p.wait()
+    for reader in readers:
+        reader.join()
+    return rates
+
+
+def programs(program, stream, name, second=0, here="10.1.0.2"):
+    """The commands of a receiver at this address and of a sender; without more, in an emulated network."""
     kind, _, algorithm = name.partition("-")
     if kind == "tcp":
         port = str(TCP_PORT + second)
         return ([stream, "recv", "--port", port],
-                [stream, "send", "--port", port, "--to", "10.1.0.2", "--congestion", algorithm])
-    at = f"10.1.0.2:{9899 + second}"
-    return ([program, "listen", "--unprotected", "--quiet", "--preset", name, "--bind", at],
-            [program, "cat", "--quiet", "--preset", name, "--to", at])
+                [stream, "send", "--port", port, "--to", here, "--congestion", algorithm])
+    at, options = f"{here}:{9899 + second}", ["--quiet", "--preset", name]
+    if name == BARE:
+        at, options = here, ["--quiet", "--preset", "byway", "--encapsulation", "none"]
+    return ([program, "listen", "--unprotected", *options, "--bind", at], [program, "cat", *options, "--to", at])
 
 
 def far(program, stream, runs):
@@ -409,7 +439,7 @@ def main():
     p.add_argument("byway", help="the command byway, a release build")
     p.add_argument("what", choices=("lossy", "fairness", "far"))
     p.add_argument("--runs", type=int, default=5)
-    p.add_argument("--stream", help="bench/tcp/stream.c, compiled; for far and fairness")
+    p.add_argument("--stream", help="bench/tcp/stream.c, compiled; not for --quick")
     p.add_argument("--quick", action="store_true", help="of lossy: three short runs at 5 %%")
     a = p.parse_args()
     if a.quick and a.what != "lossy":
@@ -417,7 +447,7 @@ def main():
     if os.geteuid() != 0:
         sys.exit("needs root: network namespaces, tc and nft")
     program, stream = os.path.abspath(a.byway), a.stream and os.path.abspath(a.stream)
-    if a.what != "lossy" and not stream:
+    if not a.quick and not stream:
         p.error(f"{a.what} needs --stream")
     if a.what == "far":
         figures, problems = far(program, stream, a.runs)
@@ -428,6 +458,8 @@ def main():
                 figures, problems = lossy(link, program, a.runs, (5,), 10 * MIB, tries=3)
             elif a.what == "lossy":
                 figures, problems = lossy(link, program, a.runs)
+                figures["reader_mbit_per_s"], more = steady(link, program, stream, a.runs)
+                problems += more
             else:
                 figures, problems = fairness(link, program, a.runs, stream)
     for problem in problems:

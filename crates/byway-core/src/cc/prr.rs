@@ -91,6 +91,11 @@ impl Prr {
     pub(crate) fn allows(&self) -> bool {
         self.left > 0
     }
+
+    /// Bytes that may leave now.
+    pub(crate) fn room(&self) -> u32 {
+        self.left
+    }
 }
 
 #[cfg(test)]

@@ -171,6 +171,11 @@ impl Recovery {
         self.prr.as_ref().map(|prr| prr.allows())
     }
 
+    /// Bytes that it lets leave now; none if it does not decide.
+    pub(crate) fn proportion_room(&self) -> Option<u32> {
+        self.prr.as_ref().map(|prr| prr.room())
+    }
+
     /// New data of the path was acknowledged: packets leave as the window allows.
     #[inline]
     pub(crate) fn on_acknowledgement(&mut self) {

@@ -24,12 +24,13 @@ const FAR: Path = (50, 300);
 /// not leave room for the UDP header that IP packets of 1500 bytes may need.
 const PAYLOAD: f64 = 1444.0 / 1500.0;
 
-fn link((mbps, ms): Path) -> LinkConfig {
-    LinkConfig::new(Rate::mbps(mbps), Duration::from_millis(ms / 2)).queue(QueueLimit::Packets(200))
+fn link((mbps, ms): Path, queue: u32) -> LinkConfig {
+    LinkConfig::new(Rate::mbps(mbps), Duration::from_millis(ms / 2))
+        .queue(QueueLimit::Packets(queue))
 }
 
-/// An endless transfer over these paths, the first one the primary.
-fn endless(config: &Config, paths: &[Path]) -> (Simulation, HostId, HostId) {
+/// An endless transfer over these paths, the first one the primary, with queues of so many packets.
+fn endless(config: &Config, paths: &[Path], queue: u32) -> (Simulation, HostId, HostId) {
     let n = paths.len() as u8;
     let of = |host: u8| (0..n).map(move |p| address(p, host)).collect::<Vec<_>>();
     let mut topology = TopologyBuilder::new();
@@ -38,7 +39,11 @@ fn endless(config: &Config, paths: &[Path]) -> (Simulation, HostId, HostId) {
         topology.add_host("B", &of(2)),
     );
     for (i, path) in paths.iter().enumerate() {
-        topology.add_duplex(a.interface(i as u8), b.interface(i as u8), link(*path));
+        topology.add_duplex(
+            a.interface(i as u8),
+            b.interface(i as u8),
+            link(*path, queue),
+        );
     }
     let mut sim = Simulation::new(topology.build(1).unwrap());
     let sender = Sender::endless(native(of(2)), 5001, config.clone(), 1452);
@@ -52,8 +57,13 @@ fn endless(config: &Config, paths: &[Path]) -> (Simulation, HostId, HostId) {
 }
 
 /// Mbit/s of payload that the reader gets between these seconds.
-fn rate(config: &Config, paths: &[Path], (from, to): (u64, u64)) -> f64 {
-    let (mut sim, _, b) = endless(config, paths);
+fn rate(config: &Config, paths: &[Path], time: (u64, u64)) -> f64 {
+    rate_behind(config, paths, 200, time)
+}
+
+/// The same behind queues of so many packets.
+fn rate_behind(config: &Config, paths: &[Path], queue: u32, (from, to): (u64, u64)) -> f64 {
+    let (mut sim, _, b) = endless(config, paths, queue);
     let mut read = |s: u64| {
         sim.run_until(Instant::from_millis(1000 * s));
         sim.app::<Sink>(b).unwrap().report().bytes
@@ -135,4 +145,19 @@ fn without_room_in_the_buffers_the_better_path_keeps_its_rate() {
     let filled = rate(&config, &[NEAR, FAR], (4, 8));
     println!("filled: {filled:.1}");
     assert!(filled < 0.9 * alone, "{filled} against {alone}");
+}
+
+/// Behind a queue of 50 packets (12 ms) CUBIC does not fill a path of 300 ms alone: its window falls and grows again in ten
+/// seconds. Over ten of such times both together deliver more than each of them alone, and 95 % of the sum of the rates.
+#[test]
+fn behind_short_queues_they_deliver_the_sum_of_the_rates_too() {
+    let (config, time) = (concurrent(Config::byway().scheduler), (10, 110));
+    let of = |config: &Config, paths: &[Path]| rate_behind(config, paths, 50, time);
+    let [near, far] = [NEAR, FAR].map(|path| of(&Config::byway(), &[path]));
+    let sum = (NEAR.0 + FAR.0) as f64 * PAYLOAD;
+    for paths in [[NEAR, FAR], [FAR, NEAR]] {
+        let both = of(&config, &paths);
+        println!("{paths:?}: {near:.1} and {far:.1} Mbit/s alone, {both:.1} of {sum:.1} both");
+        assert!(both >= near + far && both >= 0.95 * sum, "{both}");
+    }
 }

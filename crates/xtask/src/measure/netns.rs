@@ -13,12 +13,8 @@ pub(crate) fn run(workspace: &Workspace, what: &str, arguments: &Arguments) -> R
     python
         .arg(workspace.bench("netns/compare.py"))
         .arg(arguments.byway(workspace)?)
-        .args([what, "--runs", &arguments.runs.to_string()]);
-    if what != "lossy" {
-        python
-            .arg("--stream")
-            .arg(workspace.c_peer("tcp/stream.c", &[])?);
-    }
+        .args([what, "--runs", &arguments.runs.to_string(), "--stream"])
+        .arg(workspace.c_peer("tcp/stream.c", &[])?);
     let status = python.status().context("running bench/netns/compare.py")?;
     ensure!(status.success(), "the comparison failed");
     Ok(())

@@ -6,7 +6,8 @@
 //! the earliest delivery comes first. A later one gets a packet only if the window holds
 //! all that the earlier paths deliver until then, so that they are never blocked, and not
 //! if the earlier paths deliver all that waits before it. Such a path is filled in runs,
-//! because each change of path makes a gap block in the SACKs of the next round trip.
+//! because each change of path makes a gap block in the SACKs of the next round trip. In a
+//! recovery such a path may send less than its window has room for, and waits for a run of it.
 //!
 //! Unlike BLEST and ECF, it measures rates and does not derive them from windows: a queue
 //! that the sender fills itself makes the round trip of a slow path long, and windows say
@@ -43,8 +44,7 @@ impl Outlook {
 
     /// Whether a run of packets may begin or goes on there.
     fn may_run(&self) -> bool {
-        let room = self.cwnd.saturating_sub(self.flight);
-        self.continues || self.flight == 0 || room >= run(self.flight)
+        self.continues || self.flight == 0 || self.room >= run(self.flight)
     }
 
     /// What it delivers, in bytes in a second.
@@ -98,6 +98,7 @@ mod tests {
     fn open(number: u8, ms: u32, packets: u32, flight: u32) -> Outlook {
         Outlook {
             cwnd: u32::MAX,
+            room: u32::MAX,
             ..path(number, ms, packets, flight)
         }
     }
@@ -192,21 +193,22 @@ mod tests {
 
     #[test]
     fn a_later_path_is_filled_in_runs() {
-        // 512 packets are in flight on the later path, so a run has two packets. cwnd there
-        // in packets, whether the last packet went there, and the paths.
-        for (cwnd, continues, expected) in [
-            (513, false, &[0][..]),
-            (513, true, &[0, 1]),
-            (514, false, &[0, 1]),
+        // 512 packets are in flight on the later path, so a run has two packets. The room
+        // there in packets, whether the last packet went there, and the paths.
+        for (room, continues, expected) in [
+            (1, false, &[0][..]),
+            (1, true, &[0, 1]),
+            (2, false, &[0, 1]),
         ] {
+            // In a recovery the window may have more room than may leave.
             let later = Outlook {
-                cwnd: 1000 * cwnd,
+                room: 1000 * room,
                 continues,
                 ..open(1, 100, 512, 512)
             };
             let mut both = [open(0, 10, 10, 10), later];
             let order = order(&mut both, bulk(10_000_000));
-            assert_eq!(numbers(&order), expected, "{cwnd}");
+            assert_eq!(numbers(&order), expected, "{room}");
         }
         // The earliest path needs no runs, and an idle one may always begin.
         let full = path(0, 100, 512, 512);

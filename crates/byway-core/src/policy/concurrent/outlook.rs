@@ -18,6 +18,8 @@ pub struct Outlook {
     pub cwnd: u32,
     /// Bytes in flight.
     pub flight: u32,
+    /// Bytes that may leave now: by the window, and in a recovery by proportional rate reduction.
+    pub room: u32,
     /// The largest chunk.
     pub pmdcs: u32,
     /// The least round trip of all.
@@ -60,6 +62,7 @@ pub(super) mod testing {
             rttvar: Duration::ZERO,
             cwnd: 1000 * cwnd,
             flight: 1000 * flight,
+            room: 1000 * cwnd.saturating_sub(flight),
             pmdcs: 1000,
             least: Some(ms * MS),
             rate: Some(f64::from(1000 * cwnd) * 1000.0 / f64::from(ms)),
