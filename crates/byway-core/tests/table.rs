@@ -10,6 +10,10 @@ const FINDINGS: [&str; 17] = [
     "R21", "R22", "R23",
 ];
 
+/// What was tried and held, H1 to this, and what the second review found, S1 to this: at least so many rows.
+const HELD: u32 = 10;
+const FOUND: u32 = 47;
+
 /// All Rust files below a folder, but those that were built.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -130,9 +134,30 @@ fn every_test_of_the_table_exists() {
     let attacks = (1..=41).map(|n| n.to_string());
     let attacked = (1..=17).map(|n| format!("D{n}"));
     let read = FINDINGS.iter().map(|f| (*f).to_owned());
-    let numbers: Vec<String> = attacks.chain(attacked).chain(read).collect();
-    let wrong = wrong(&table("ATTACKS.md"), &numbers, &[&all, &all]);
+    let table = table("ATTACKS.md");
+    // Each new row moves its end: an old one that vanished would leave a gap.
+    let held = (1..=last("H", &table).max(HELD)).map(|n| format!("H{n}"));
+    let found = (1..=last("S", &table).max(FOUND)).map(|n| format!("S{n}"));
+    let all_of = attacks.chain(attacked).chain(read).chain(held).chain(found);
+    let numbers: Vec<String> = all_of.collect();
+    let wrong = wrong(&table, &numbers, &[&all, &all]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The highest number of the rows with this letter; 0 without one.
+fn last(letter: &str, table: &str) -> u32 {
+    let rows = rows(table);
+    let numbers = rows.iter().filter_map(|r| r[0].strip_prefix(letter));
+    numbers.filter_map(|n| n.parse().ok()).max().unwrap_or(0)
+}
+
+#[test]
+fn the_last_row_of_a_letter_is_known() {
+    let table = "|#|W|A|B|\n|-|-|-|-|\n|S1|x|y|z|\n|S12|x|y|z|\n|H3|x|y|z|\n|7|x|y|z|";
+    assert_eq!(
+        [last("S", table), last("H", table), last("R", table)],
+        [12, 3, 0]
+    );
 }
 
 /// The drills that `interop/drills` lists and that have a function: `script` is that file, and

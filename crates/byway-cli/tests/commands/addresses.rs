@@ -4,10 +4,10 @@
 
 use crate::open_metrics::scrape_anew;
 use crate::peers::{Server, Victim, folder, signal, wait_until};
-use crate::raw::{Raw, TAG, init_fields};
+use crate::raw::{Raw, TAG, init_fields, kinds};
 use byway_wire::{
-    Auth, Checksum, Chunk, InitFields, Packet, PacketBuilder, ParamWriter, Params, cause_code,
-    chunk_type, param_type,
+    Auth, Checksum, Chunk, Data, InitFields, Packet, PacketBuilder, ParamWriter, Params,
+    cause_code, chunk_type, param_type,
 };
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -112,6 +112,9 @@ impl Keyed {
     }
 }
 
+/// Probes of the MTU are longer than other packets.
+const LONGEST: usize = 65_536;
+
 /// Another host, with the UDP port of the attacker; what comes to it.
 struct Bystander(UdpSocket);
 
@@ -139,7 +142,7 @@ impl Bystander {
         attacker: &Keyed,
         answers: impl Fn(&[u8]) -> Vec<Vec<u8>>,
     ) -> SocketAddr {
-        let (begun, mut bytes) = (Instant::now(), [0; 2048]);
+        let (begun, mut bytes) = (Instant::now(), [0; LONGEST]);
         while begun.elapsed() < Duration::from_secs(60) {
             let Ok((len, from)) = self.0.recv_from(&mut bytes) else {
                 continue;
@@ -159,9 +162,25 @@ impl Bystander {
         panic!("no HEARTBEAT comes");
     }
 
+    /// The types of chunks of the next packet; none when nothing comes for 300 ms.
+    fn hears_next(&self) -> Vec<u8> {
+        let mut bytes = [0; LONGEST];
+        match self.0.recv(&mut bytes) {
+            Ok(len) => kinds(&bytes[..len]),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Throws away what has come.
+    fn drain(&self) {
+        self.0.set_nonblocking(true).unwrap();
+        while self.0.recv(&mut [0]).is_ok() {}
+        self.0.set_nonblocking(false).unwrap();
+    }
+
     /// The types of chunks that come until nothing comes for 300 ms, and their bytes.
     fn hears(&self) -> (Vec<u8>, usize) {
-        let (mut kinds, mut all, mut bytes) = (Vec::new(), 0, [0; 2048]);
+        let (mut kinds, mut all, mut bytes) = (Vec::new(), 0, [0; LONGEST]);
         while let Ok(len) = self.0.recv(&mut bytes) {
             all += len;
             let packet = Packet::parse(&bytes[..len]).unwrap();
@@ -389,6 +408,64 @@ fn what_waits_for_a_deleted_address_goes_nowhere() {
         assert_eq!(other.hears().0, [0; 0], "{round}");
         assert!(keyed.raw.lives(), "{round}");
     }
+    victim.stays_well();
+}
+
+/// 37: the answer to an offer is outstanding at an address that is deleted. It leaves to the other one, again and again, and
+/// nothing goes where it was.
+#[test]
+fn what_is_outstanding_at_a_deleted_address_leaves_to_the_other_one() {
+    let victim = Victim::new("asconf-outstanding");
+    let mut keyed = Keyed::up(victim.to);
+    let other = Bystander::new([127, 0, 0, 99], &keyed);
+    let add = keyed.change(|w| {
+        w.add_ip(1, other.ip());
+    });
+    assert_eq!(keyed.answers(&add, 0).0, 1);
+    other.answers_a_heartbeat(&keyed);
+    let prefer = keyed.change(|w| {
+        w.set_primary(2, other.ip());
+    });
+    assert_eq!(keyed.answers(&prefer, 0).0, 1);
+    let delete = keyed.change(|w| {
+        w.delete_ip(3, other.ip());
+    });
+    let tsn = keyed.raw.next_tsn();
+    // An offer of a file.
+    let offer = [
+        &[1, 1][..],
+        &[7; 16],
+        &1_000_000_u64.to_be_bytes(),
+        b"a.bin",
+    ]
+    .concat();
+    keyed.raw.inject(|b| {
+        b.data(&Data {
+            tsn,
+            stream_id: 0,
+            ssn: 0,
+            ppid: 0x6279_6601,
+            unordered: false,
+            begin: true,
+            end: true,
+            immediate: true,
+            payload: &offer,
+        });
+    });
+    let begun = Instant::now();
+    while !other.hears_next().contains(&chunk_type::DATA) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no answer");
+    }
+    keyed.raw.send_bytes(&delete);
+    keyed.raw.hear_next_with(chunk_type::ASCONF_ACK);
+    // What left before it.
+    other.drain();
+    for _ in 0..3 {
+        keyed.raw.hear_next_with(chunk_type::DATA);
+    }
+    assert_eq!(other.hears(), (vec![], 0));
+    assert!(keyed.raw.lives());
+    keyed.raw.inject(|b| b.abort(false, |_| {}));
     victim.stays_well();
 }
 

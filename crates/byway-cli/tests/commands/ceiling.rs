@@ -300,12 +300,53 @@ fn a_listen_at_its_ceiling_lets_go_who_holds_most_and_the_pipe_goes_on() {
     assert!(out == whole, "{} bytes of {}", out.len(), whole.len());
 }
 
+/// D4: what waits to be accepted, behind the association of a `listen`, hoards and is aborted by its peer, again and
+/// again. Nothing of it stays, in the account or in the memory of the process.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn what_nobody_accepted_leaves_no_memory_in_a_process_when_its_peer_aborts() {
+    const ROUNDS: usize = 48;
+    const WAITING: usize = 20;
+    let server = Server::start(&["listen", "--metrics", "127.0.0.1:0"]);
+    let attacked = Attacked::of(&server);
+    // The first one is the pipe.
+    let pipe = attacked.up(11);
+    let empty = attacked.memory();
+    let mut kept = Vec::new();
+    for round in 0..ROUNDS {
+        let waiting: Vec<Raw> = (0..WAITING)
+            .map(|_| {
+                let mut raw = Raw::from_host(12, attacked.to);
+                raw.join(4000);
+                (0..4).for_each(|_| hoard(&mut raw));
+                raw
+            })
+            .collect();
+        if round == 0 {
+            // 64 messages of 1000 bytes each.
+            assert!(attacked.memory() > empty + WAITING as f64 * 64_000.0);
+        }
+        for raw in waiting {
+            raw.inject(|b| b.abort(false, |_| {}));
+        }
+        kept.push(peers::filled(&server.child));
+    }
+    // The tags of their cookies are left.
+    wait_until(|| attacked.memory() < empty + 400.0 * ROUNDS as f64 * WAITING as f64);
+    // What one round needs is kept by the allocator. All of them together had sixty times a mebibyte.
+    let (first, last) = (kept[1], peers::filled(&server.child));
+    assert!(last < first + 4096, "{last} KiB of {kept:?}");
+    assert!(pipe.lives());
+}
+
 /// R12: a message of one byte in a high stream, which nobody has read, costs two bytes for each stream up to it, and
-/// they are in the account.
+/// they are in the account, which is not less than what the process has filled.
 #[test]
 fn what_a_high_stream_takes_is_little_and_in_the_account() {
     const HIGH: u16 = 65_534;
     const PEERS: u8 = 16;
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    const BESIDE: f64 = (1 << 20) as f64;
     let streams = "setup.max_inbound_streams=65535";
     let args = ["listen", "--metrics", "127.0.0.1:0", "--set", streams];
     let mut server = Server::start(&args);
@@ -325,6 +366,8 @@ fn what_a_high_stream_takes_is_little_and_in_the_account() {
         })
         .collect();
     let before = attacked.memory();
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    let filled = peers::filled(&server.child);
     for mut raw in all.into_iter().skip(1) {
         let tsn = raw.next_tsn();
         let high = Data {
@@ -339,6 +382,13 @@ fn what_a_high_stream_takes_is_little_and_in_the_account() {
     let each = (attacked.memory() - before) / f64::from(PEERS);
     let table = 2.0 * (f64::from(HIGH) + 1.0);
     assert!(each >= table && each < table + 10_000.0, "{each}");
+    // Beside the account the metrics are written anew, and such.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        let grown = peers::filled(&server.child).saturating_sub(filled) as f64 * 1024.0;
+        let charged = each * f64::from(PEERS);
+        assert!(grown < charged + BESIDE, "{grown} for {charged}");
+    }
     assert!(server.child.try_wait().unwrap().is_none());
     server.child.kill().unwrap();
 }

@@ -1,10 +1,12 @@
 //! Attacks by single packets, against a running `byway recv`. `ATTACKS.md` of `byway-core`
 //! numbers them; the same attacks on the core alone are in its tests.
 
-use crate::peers::{Server, Victim, folder, signal};
+use crate::open_metrics::scrape_anew;
+use crate::peers::{Server, Victim, folder, signal, wait_until};
 use crate::raw::{Raw, TAG, init_fields};
 use byway_wire::{
-    Chunk, Data, IData, Packet, ParamWriter, SkippedMessage, Tsn, chunk_type, param_type,
+    Chunk, Data, IData, InitFields, Packet, ParamWriter, SkippedMessage, Tsn, cause_code,
+    chunk_type, param_type,
 };
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -132,15 +134,53 @@ fn packets_without_an_association_set_up_nothing() {
     victim.stays_well();
 }
 
+/// 3, H2: each bit of a cookie counts, those of its MAC too. The packets are right but for that bit: the unchanged cookie
+/// sets the association up.
+#[test]
+fn a_cookie_with_any_changed_bit_is_refused_by_a_process() {
+    let dir = folder("packets-cookie");
+    let args = ["recv", "--metrics", "127.0.0.1:0", "--dir"];
+    let server = Server::start(&[&args[..], &[dir.to_str().unwrap()]].concat());
+    let to = server.addresses.split(',').next().unwrap().parse().unwrap();
+    let forged = || {
+        let told = scrape_anew(server.metrics.unwrap());
+        told.values("byway_refused_total", &[("rule", "forged_cookies")])[0]
+    };
+    let mut raw = Raw::new(to);
+    raw.ask();
+    let (mut sent, bits) = (0, 8 * raw.cookie.len());
+    let all: Vec<usize> = (0..bits).collect();
+    // As many as the buffer of a socket takes on a busy machine.
+    for some in all.chunks(64) {
+        for bit in some {
+            let mut cookie = raw.cookie.clone();
+            cookie[bit / 8] ^= 1 << (bit % 8);
+            raw.send(raw.tag, |b| b.cookie_echo(&cookie));
+            sent += 1;
+        }
+        wait_until(|| forged() >= f64::from(sent));
+    }
+    let (kinds, _) = raw.hear_all();
+    assert_eq!(kinds, [0; 0], "no answer");
+    raw.echo();
+    assert_eq!(forged(), f64::from(sent));
+    signal(&server.child, "TERM");
+    let (status, _, said) = server.finish();
+    assert_eq!(status, Some(143), "{said}");
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
 /// The association of the attacker goes on, and nothing of it is used up.
 #[test]
 fn packets_that_an_association_must_survive() {
-    let attacks: [(&str, Attack); 14] = [
+    let attacks: [(&str, Attack); 13] = [
         ("7, blind ABORT", |r| {
             r.send(r.tag ^ 1, |b| b.abort(false, |_| {}))
         }),
         ("7, blind SHUTDOWN", |r| {
-            r.send(r.tag ^ 1, |b| b.shutdown(Tsn(0)))
+            // Nothing of ours is outstanding: any other number would be a violation.
+            let tsn = Tsn(r.tsn.wrapping_sub(1));
+            r.send(r.tag ^ 1, |b| b.shutdown(tsn));
         }),
         ("7, ABORT with a T bit and another tag", |r| {
             r.send(9, |b| b.abort(true, |_| {}))
@@ -176,13 +216,6 @@ fn packets_that_an_association_must_survive() {
         ("34, RE-CONFIG", |r| {
             r.inject(|b| b.raw(130, 0, &[0, 17, 0, 12, 0, 0, 0, 1, 255, 255, 0, 0]))
         }),
-        ("35, short Stale Cookie", |r| {
-            r.inject(|b| {
-                b.error(|c| {
-                    c.raw(3, &[]);
-                })
-            })
-        }),
         ("R20, errors without end", |r| {
             r.inject(|b| {
                 for _ in 0..300 {
@@ -198,8 +231,31 @@ fn packets_that_an_association_must_survive() {
         let mut raw = Raw::up(victim.to);
         attack(&mut raw);
         assert!(raw.lives(), "{what}");
+        raw.goes_on(what);
         raw.inject(|b| b.abort(false, |_| {}));
     }
+    victim.stays_well();
+}
+
+/// S17: a thousand unknown chunks whose types ask for a report, each in a packet of its own, get eight reports a second.
+#[test]
+fn unknown_chunks_without_end_get_few_reports_of_a_process() {
+    let victim = Victim::new("packets-unknown");
+    let mut raw = Raw::up(victim.to);
+    // Both kinds: what ends the packet, and what is skipped.
+    let packets = [0x7e, 0xfe].map(|kind| raw.packet(raw.tag, |b| b.raw(kind, 0, b"unknown")));
+    let begun = Instant::now();
+    let mut reports = 0;
+    for _ in 0..20 {
+        for _ in 0..25 {
+            packets.iter().for_each(|bytes| raw.send_bytes(bytes));
+        }
+        reports += raw.hear_until_answered(chunk_type::ERROR);
+    }
+    reports += raw.hear_of(chunk_type::ERROR);
+    let most = 8 * (begun.elapsed().as_secs() as usize + 2);
+    assert!((1..=most).contains(&reports), "{reports} of {most}");
+    raw.goes_on("unknown chunks without end");
     victim.stays_well();
 }
 
@@ -375,7 +431,10 @@ fn packets_of_interleaved_messages_end_at_most_the_association_of_the_attacker()
         raw.wait(Duration::from_millis(100));
         attack(&mut raw);
         match lives {
-            true => assert!(raw.lives(), "{what}"),
+            true => {
+                assert!(raw.lives(), "{what}");
+                raw.goes_on_interleaved(what);
+            }
             false => assert!(raw.hear_some_of(chunk_type::ABORT) > 0, "{what}"),
         }
         raw.inject(|b| b.abort(false, |_| {}));
@@ -407,16 +466,24 @@ fn a_cookie_echo_that_comes_again_sets_up_nothing() {
 #[test]
 fn a_restart_that_adds_addresses_is_refused() {
     let victim = Victim::new("packets-restart");
-    let raw = Raw::up(victim.to);
+    let mut raw = Raw::up(victim.to);
+    // With the tag of the association it would be its own INIT, which came late.
+    let other = InitFields {
+        initiate_tag: TAG + 1,
+        ..init_fields()
+    };
     raw.send(0, |b| {
-        b.init(false, &init_fields(), |w| {
+        b.init(false, &other, |w| {
             w.address([127, 0, 0, 1].into());
             w.address([127, 0, 0, 77].into());
         });
     });
+    let cause = raw.hear_cause();
+    assert_eq!(cause, cause_code::RESTART_WITH_NEW_ADDRESSES);
     let (kinds, _) = raw.hear_all();
-    assert!(!kinds.contains(&chunk_type::INIT_ACK), "{kinds:?}");
+    assert_eq!(kinds, [0; 0], "nothing else");
     assert!(raw.lives());
+    raw.goes_on("a refused restart");
     victim.stays_well();
 }
 
@@ -475,14 +542,24 @@ fn init_acks_are_short_whatever_the_init_holds() {
     ];
     let bind: Vec<String> = (1..=8).map(|n| format!("127.0.0.{n}:0")).collect();
     let victim = Victim::at("packets-init-ack", &bind.join(","));
+    let mut cut = false;
     for (what, params) in rows {
         let mut raw = Raw::new(victim.to);
         let [init, answer] = raw.ask_with(params);
         let (asked, got) = (init.len(), answer.len());
         assert!(got <= 3 * asked, "{what}: {got} bytes for {asked}");
         assert!(got <= 1500 - 28, "{what}: {got} bytes");
+        for (kind, report) in params_of(&answer) {
+            if kind == param_type::UNRECOGNIZED_PARAMETER {
+                // Cut or not, it is a parameter, and says its length.
+                let length = usize::from(u16::from_be_bytes([report[2], report[3]]));
+                assert_eq!(length, report.len(), "{what}");
+                cut |= (5..1304).contains(&length) && report[4..].iter().all(|b| *b == 7);
+            }
+        }
         assert_eq!(raw.hear(), None, "{what}");
     }
+    assert!(cut, "the long unknown parameter is reported, in part");
     victim.stays_well();
 }
 
@@ -512,10 +589,8 @@ fn a_packet_that_sets_up_and_shuts_down_leaves_nothing() {
     victim.stays_well();
 }
 
-/// 8: nobody can count on a tag, a TSN or a cookie.
-#[test]
-fn tags_tsns_and_cookies_of_a_process_do_not_repeat() {
-    let victim = Victim::new("packets-numbers");
+/// The tags, the initial TSNs and the cookies of 200 INIT ACKs.
+fn drawn(victim: &Victim) -> (Vec<[u32; 2]>, BTreeSet<Vec<u8>>) {
     let mut raw = Raw::new(victim.to);
     let (mut numbers, mut cookies) = (Vec::new(), BTreeSet::new());
     for _ in 0..200 {
@@ -523,21 +598,39 @@ fn tags_tsns_and_cookies_of_a_process_do_not_repeat() {
         numbers.push([raw.tag, raw.tsn]);
         cookies.insert(raw.cookie.clone());
     }
-    assert_eq!(cookies.len(), 200);
-    for which in 0..2 {
-        let all: BTreeSet<u32> = numbers.iter().map(|n| n[which]).collect();
-        assert_eq!(all.len(), 200);
-        // Steps between them do not repeat either, and each bit is set about as often as not.
-        let steps = numbers
-            .windows(2)
-            .map(|n| n[1][which].wrapping_sub(n[0][which]));
-        assert_eq!(steps.collect::<BTreeSet<_>>().len(), 199);
-        for bit in 0..32 {
-            let set = all.iter().filter(|n| *n >> bit & 1 == 1).count();
-            assert!((50..=150).contains(&set), "bit {bit} in {set} of 200");
+    (numbers, cookies)
+}
+
+/// 8: nobody can count on a tag, a TSN or a cookie, also who has a process of his own: the same command, asked the same.
+#[test]
+fn tags_tsns_and_cookies_of_a_process_do_not_repeat() {
+    let victims = ["packets-numbers", "packets-other-numbers"].map(Victim::new);
+    let all = victims.each_ref().map(drawn);
+    for (numbers, cookies) in &all {
+        assert_eq!(cookies.len(), 200);
+        for which in 0..2 {
+            let each: BTreeSet<u32> = numbers.iter().map(|n| n[which]).collect();
+            assert_eq!(each.len(), 200);
+            // Steps between them do not repeat either, and each bit is set about as often as not.
+            let steps = numbers
+                .windows(2)
+                .map(|n| n[1][which].wrapping_sub(n[0][which]));
+            assert_eq!(steps.collect::<BTreeSet<_>>().len(), 199);
+            for bit in 0..32 {
+                let set = each.iter().filter(|n| *n >> bit & 1 == 1).count();
+                assert!((50..=150).contains(&set), "bit {bit} in {set} of 200");
+            }
         }
     }
-    victim.stays_well();
+    let [(first, cookies), (second, others)] = &all;
+    assert!(cookies.is_disjoint(others));
+    for which in 0..2 {
+        let theirs: BTreeSet<u32> = second.iter().map(|n| n[which]).collect();
+        // One may be in both by chance, once in a hundred thousand runs.
+        let both = first.iter().filter(|n| theirs.contains(&n[which])).count();
+        assert!(both <= 1, "{both} are in both");
+    }
+    victims.into_iter().for_each(Victim::stays_well);
 }
 
 /// The chunks of an INIT ACK, with its parameters.

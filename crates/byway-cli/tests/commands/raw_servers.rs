@@ -3,7 +3,8 @@
 
 use crate::peers::{byway, contents, text};
 use byway_wire::{
-    Checksum, Chunk, CommonHeader, InitFields, Packet, PacketBuilder, Param, Tsn, chunk_type,
+    Checksum, Chunk, CommonHeader, InitFields, Packet, PacketBuilder, Param, Tsn, cause_code,
+    chunk_type,
 };
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -122,6 +123,15 @@ impl Passive {
             .collect()
     }
 
+    /// Throws away what has come.
+    fn drain(&self) {
+        for socket in &self.sockets {
+            socket.set_nonblocking(true).unwrap();
+            while socket.recv(&mut [0]).is_ok() {}
+            socket.set_nonblocking(false).unwrap();
+        }
+    }
+
     fn fields(&self) -> InitFields {
         InitFields {
             initiate_tag: self.own,
@@ -132,37 +142,43 @@ impl Passive {
         }
     }
 
-    /// Answers until the association is up.
-    fn accept(&mut self) {
+    /// The answer to the INIT that came.
+    fn init_ack(&self) {
+        let (fields, tag) = (self.fields(), self.tag);
+        let ips: Vec<IpAddr> = self
+            .sockets
+            .iter()
+            .map(|s| s.local_addr().unwrap().ip())
+            .collect();
+        self.send(0, tag, |b| {
+            b.init(true, &fields, |w| {
+                w.state_cookie(&[7; 16]);
+                for ip in ips {
+                    w.address(ip);
+                }
+            });
+        });
+    }
+
+    /// The next INIT or COOKIE ECHO. It must come.
+    fn hear_of_set_up(&mut self) -> Heard {
         let begun = Instant::now();
         loop {
             assert!(begun.elapsed() < PATIENCE, "no association");
-            for heard in self.hear(0, Duration::from_millis(100)) {
-                match heard {
-                    Heard::Init => {
-                        let (fields, tag) = (self.fields(), self.tag);
-                        let ips: Vec<IpAddr> = self
-                            .sockets
-                            .iter()
-                            .map(|s| s.local_addr().unwrap().ip())
-                            .collect();
-                        self.send(0, tag, |b| {
-                            b.init(true, &fields, |w| {
-                                w.state_cookie(&[7; 16]);
-                                for ip in ips {
-                                    w.address(ip);
-                                }
-                            });
-                        });
-                    }
-                    Heard::CookieEcho => {
-                        self.send(0, self.tag, |b| b.cookie_ack());
-                        return;
-                    }
-                    _ => {}
-                }
+            let heard = self.hear(0, Duration::from_millis(100));
+            let of_set_up = |h: &Heard| matches!(h, Heard::Init | Heard::CookieEcho);
+            if let Some(heard) = heard.into_iter().find(of_set_up) {
+                return heard;
             }
         }
+    }
+
+    /// Answers until the association is up.
+    fn accept(&mut self) {
+        while matches!(self.hear_of_set_up(), Heard::Init) {
+            self.init_ack();
+        }
+        self.send(0, self.tag, |b| b.cookie_ack());
     }
 
     fn sack(&self, cumulative: Tsn, window: u32, gaps: &[(u16, u16)]) {
@@ -265,6 +281,71 @@ fn a_peer_that_takes_chunk_by_chunk_does_not_hold_an_end_for_ever() {
     assert_eq!(cat.0.wait().unwrap().code(), Some(3));
 }
 
+/// R10: a `cat` has read all that it has to send, and its peer lives, answers each probe of its window and keeps it
+/// closed: SHUTDOWN-PENDING ends, too.
+#[test]
+fn a_window_that_stays_closed_does_not_hold_the_end_of_a_process_for_ever() {
+    let mut peer = Passive::new(&[1]);
+    let mut cat = Cat::start(&peer, &BRIEF);
+    peer.accept();
+    cat.reads(600_000);
+    let none = Tsn(peer.first.0.wrapping_sub(1));
+    let (begun, mut probes) = (Instant::now(), 0);
+    let why = 'all: loop {
+        assert!(begun.elapsed() < PATIENCE, "it waits for ever");
+        for heard in peer.hear(0, PATIENCE) {
+            match heard {
+                Heard::Data(_) => {
+                    peer.sack(none, 0, &[]);
+                    probes += 1;
+                }
+                Heard::Abort(why) => break 'all why,
+                Heard::Shutdown => panic!("nothing was taken"),
+                _ => {}
+            }
+        }
+    };
+    assert!(why.contains("the shutdown took too long"), "{why}");
+    assert!(probes > 0);
+    assert_eq!(cat.0.wait().unwrap().code(), Some(3));
+}
+
+/// 35: an ERROR with a Stale Cookie that says nothing of how stale it is leaves the set-up where it is: the COOKIE ECHO
+/// comes again. One that does say it sends the set-up back to the INIT.
+#[test]
+fn a_short_stale_cookie_cause_does_not_bring_a_set_up_back_to_its_begin() {
+    let mut peer = Passive::new(&[1]);
+    let mut cat = Cat::start(&peer, &BRIEF);
+    assert!(matches!(peer.hear_of_set_up(), Heard::Init));
+    peer.init_ack();
+    while matches!(peer.hear_of_set_up(), Heard::Init) {}
+    for value in [&[][..], &[0], &[0, 1], &[0, 0, 1]] {
+        let tag = peer.tag;
+        peer.send(0, tag, |b| {
+            b.error(|c| {
+                c.raw(cause_code::STALE_COOKIE, value);
+            });
+        });
+        let next = peer.hear_of_set_up();
+        assert!(matches!(next, Heard::CookieEcho), "{value:?}: an INIT");
+    }
+    let tag = peer.tag;
+    peer.send(0, tag, |b| {
+        b.error(|c| {
+            c.stale_cookie(1000);
+        });
+    });
+    while matches!(peer.hear_of_set_up(), Heard::CookieEcho) {}
+    peer.init_ack();
+    peer.accept();
+    cat.reads(1000);
+    let begun = Instant::now();
+    let mut takes = || peer.hear(0, PATIENCE).into_iter();
+    while !takes().any(|h| matches!(h, Heard::Data(_))) {
+        assert!(begun.elapsed() < PATIENCE, "it is not up");
+    }
+}
+
 /// S18: the same of a peer that takes nothing and restarts, again and again.
 #[test]
 fn a_peer_that_restarts_does_not_hold_an_end_for_ever() {
@@ -294,8 +375,9 @@ fn a_peer_that_restarts_does_not_hold_an_end_for_ever() {
 #[test]
 fn what_is_taken_back_on_one_of_two_paths_leaves_again() {
     let timers = [
-        "rto.min=500ms",
-        "rto.initial=500ms",
+        // Until the SACKs have been read, nothing leaves again of its own accord.
+        "rto.min=2s",
+        "rto.initial=2s",
         "hb.interval=1h",
         "concurrent=on",
         "setup.confirm_all_before_data=true",
@@ -339,6 +421,8 @@ fn what_is_taken_back_on_one_of_two_paths_leaves_again() {
     assert!(earliest > 0 && !rest.is_empty(), "{on:?}");
     assert!(rest.clone().all(|n| on[&n] == path), "{on:?}");
     let before = |n: u32| Tsn(peer.first.0.wrapping_add(n).wrapping_sub(1));
+    // What waits here has left before the SACKs.
+    peer.drain();
     // All but the last chunk of the other path, and the earliest one of this path.
     peer.sack(before(earliest - 1), 100_000, &[(2, 2)]);
     peer.sack(before(earliest - 1), 100_000, &[]);

@@ -2,7 +2,7 @@
 
 use crate::common::{any, bounded, client};
 use crate::stranger::{PORT, Stranger, init, packet};
-use byway::{Config, Endpoint, EndpointOptions, Message, Rule};
+use byway::{Config, Endpoint, EndpointOptions, Event, Message, Rule};
 use byway_wire::{Data, InitFields, Packet, Tsn, chunk_type};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -82,7 +82,7 @@ async fn listed_victims_get_no_data_and_few_heartbeats() {
     config.failure.association_max_retrans = 8;
     let server = server(|o| o.config = config);
     let to = server.local_addresses()[0];
-    let (victims, asked, _stranger) = beside(move || {
+    let (victims, stranger) = beside(move || {
         let mut stranger = Stranger::at(to, [127, 0, 22, 1]);
         let port = stranger.local().port();
         let victims: Vec<UdpSocket> = (2..9)
@@ -94,8 +94,7 @@ async fn listed_victims_get_no_data_and_few_heartbeats() {
             }
         });
         assert!(up);
-        // INIT and COOKIE ECHO.
-        (victims, 200 + 300, stranger)
+        (victims, stranger)
     })
     .await;
     let association = bounded(server.accept()).await.unwrap();
@@ -113,10 +112,9 @@ async fn listed_victims_get_no_data_and_few_heartbeats() {
         assert!(kinds.len() <= 5, "{} heartbeats", kinds.len());
     }
     let got: usize = heard.iter().map(|h| h.1).sum();
-    assert!(
-        got > 0 && got <= 3 * asked,
-        "{got} bytes for {asked} at most"
-    );
+    // INIT and COOKIE ECHO.
+    let asked = stranger.sent();
+    assert!(got > 0 && got <= 3 * asked, "{got} bytes for {asked}");
 }
 
 // 24: the TSNs of Z wrap within a few messages, and the SSNs of a good client after 65,536
@@ -210,4 +208,45 @@ async fn forged_sources_of_a_peer_get_few_heartbeats_of_an_endpoint() {
         assert!(begun.elapsed() < Duration::from_secs(60), "few are put off");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+// R20: Z -> 300 ERRORs in a packet, again and again -> A
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn errors_without_end_tell_the_user_of_an_endpoint_of_few() {
+    const PACKETS: u64 = 20;
+    const ERRORS: u64 = 300;
+    let server = server(|_| {});
+    let to = server.local_addresses()[0];
+    let begun = std::time::Instant::now();
+    let stranger = beside(move || {
+        let stranger = Stranger::new(to, [127, 0, 26, 1], 1);
+        let (port, tag) = stranger.associations[0];
+        let errors = packet(port, tag, |b| {
+            for _ in 0..ERRORS {
+                b.error(|c| {
+                    c.out_of_resource();
+                });
+            }
+        });
+        let heartbeat = packet(port, tag, |b| b.heartbeat(b"and now"));
+        for _ in 0..PACKETS {
+            stranger.send(&errors);
+            stranger.send(&heartbeat);
+            stranger.hear_of(chunk_type::HEARTBEAT_ACK);
+        }
+        stranger
+    })
+    .await;
+    let association = bounded(server.accept()).await.unwrap();
+    let events = association.events();
+    let errors = std::iter::from_fn(|| events.try_next())
+        .filter(|event| matches!(event, Event::PeerError { .. }));
+    let told = errors.count() as u64;
+    let most = 8 * (begun.elapsed().as_secs() + 2);
+    // One of a packet, and eight in a second.
+    assert!((1..=most.min(PACKETS)).contains(&told), "{told} of {most}");
+    assert_eq!(events.missed(), 0);
+    let untold = server.stats().refusals.of(Rule::ErrorRate);
+    assert_eq!(told + untold, PACKETS * ERRORS);
+    drop(stranger);
 }

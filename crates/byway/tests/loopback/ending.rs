@@ -450,10 +450,9 @@ async fn what_nobody_accepted_is_freed_when_its_peer_aborts() {
     .await;
 }
 
-/// "Port unreachable" is what anybody on the way can forge (RFC 6951 section 5.5): the timers
-/// of the association decide.
+/// "Port unreachable" ends nothing at once: a peer may begin anew at its port (RFC 6951 section 5.5).
 #[tokio::test]
-async fn icmp_ends_no_association() {
+async fn the_first_messages_that_a_port_is_closed_end_no_association() {
     bounded(async {
         let client = client(&["127.0.0.1"], Config::default());
         let local = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();

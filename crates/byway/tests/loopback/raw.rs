@@ -4,10 +4,10 @@ use crate::common::{PORT, any, bounded};
 use crate::skipped::skipped;
 use byway::{
     Association, BindError, Closed, Config, ConnectError, Encapsulation, Endpoint, EndpointOptions,
-    LossReason, Message, PathState,
+    LossReason, Message, PathId, PathState, Rule,
 };
 use socket2::{Domain, Protocol, Socket, Type};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -207,27 +207,61 @@ async fn forged_icmp_ends_no_association_without_udp() {
         let remote = any(&theirs);
         let (a, z) = tokio::join!(client.connect(&remote, PORT), server.accept());
         let (a, z) = (a.unwrap(), z.unwrap());
-        // Everything is right but the verification tag, which a stranger has to guess.
-        let mut quoted = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, 132, 0, 0];
-        quoted.extend([127, 0, 7, 1, 127, 0, 7, 2]);
-        quoted.extend(client.sctp_port().to_be_bytes());
-        quoted.extend(PORT.to_be_bytes());
-        quoted.extend([1, 2, 3, 4, 0, 0, 0, 0]);
         let forger = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4)).unwrap();
+        let say = |code: u8, tag: [u8; 4]| {
+            let mut message = vec![3, code, 0, 0, 0, 0, 5, 20];
+            message.extend([0x45, 0, 0, 40, 0, 0, 0, 0, 64, 132, 0, 0]);
+            message.extend([127, 0, 7, 1, 127, 0, 7, 2]);
+            message.extend(client.sctp_port().to_be_bytes());
+            message.extend(PORT.to_be_bytes());
+            message.extend(tag);
+            message.extend([0; 4]);
+            let to = any(&ours)[0].into();
+            forger.send_to(&message, &to).unwrap();
+        };
+        let tag = tag_towards(&server, &a).await;
+        // Everything is right but the verification tag, which a stranger has to guess.
+        let wrong = [tag[0] ^ 1, tag[1], tag[2], tag[3]];
+        let ignored = || client.stats().refusals.of(Rule::Icmp);
+        assert_eq!(ignored(), 0);
         for round in 0..12 {
-            for code in 0..16 {
-                let mut message = vec![3, code, 0, 0, 0, 0, 5, 20];
-                message.extend(&quoted);
-                let to = any(&ours)[0].into();
-                forger.send_to(&message, &to).unwrap();
-            }
+            (0..16).for_each(|code| say(code, wrong));
             tokio::time::sleep(Duration::from_millis(100)).await;
             assert_eq!(a.paths()[0].state, PathState::Active, "{round}");
         }
         passes(&a, &z).await;
         assert_eq!(a.paths()[0].pmtu, 9000);
+        // Each of them came; "Port Unreachable" says nothing here.
+        while ignored() < 12 * 15 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        // What has the right tag counts: "Fragmentation Needed", 1300.
+        say(4, tag);
+        while a.paths()[0].pmtu > 1300 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(ignored(), 12 * 15);
+        passes(&a, &z).await;
     })
     .await;
+}
+
+/// The tag of the packets of this association to an endpoint without UDP, as they pass.
+async fn tag_towards(to: &Endpoint, from: &Association) -> [u8; 4] {
+    let wire = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(132))).unwrap();
+    wire.bind(&to.local_addresses()[0].into()).unwrap();
+    wire.set_nonblocking(true).unwrap();
+    from.request_heartbeat(PathId(0)).unwrap();
+    let mut room = [0; 9000];
+    loop {
+        // Behind the headers of IPv4, and ports: not those of what the endpoint itself sends.
+        if let Ok(28..) = (&wire).read(&mut room)
+            && room[22..24] == to.sctp_port().to_be_bytes()
+        {
+            return room[24..28].try_into().unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use byway_wire::{
     Checksum, Chunk, CommonHeader, InitFields, Packet, PacketBuilder, Param, ParamWriter, Tsn,
     chunk_type,
 };
+use std::cell::Cell;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub(crate) struct Stranger {
     socket: UdpSocket,
     /// The SCTP ports of this side, and the tags of the other.
     pub(crate) associations: Vec<(u16, u32)>,
+    /// Bytes of all packets that it has sent.
+    sent: Cell<usize>,
 }
 
 pub(crate) fn packet(port: u16, tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
@@ -51,6 +54,7 @@ impl Stranger {
         Stranger {
             socket,
             associations: Vec::new(),
+            sent: Cell::new(0),
         }
     }
 
@@ -99,6 +103,12 @@ impl Stranger {
 
     pub(crate) fn send(&self, bytes: &[u8]) {
         self.socket.send(bytes).unwrap();
+        self.sent.set(self.sent.get() + bytes.len());
+    }
+
+    /// Bytes of all packets that it has sent.
+    pub(crate) fn sent(&self) -> usize {
+        self.sent.get()
     }
 
     /// The next packet that begins with a chunk of this type.

@@ -1,9 +1,12 @@
 //! Packets of strangers to a running endpoint.
 
+use crate::common::bounded;
 use crate::stranger::{PORT, Stranger, init as init_fields, packet as packet_of};
 use byway::{Endpoint, EndpointOptions, Message};
 use byway_wire::{PacketBuilder, ParamWriter, chunk_type};
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 fn packet(tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
@@ -74,38 +77,105 @@ async fn an_init_brings_back_at_most_three_times_its_bytes() {
     }
 }
 
+/// Packets of one stranger, as fast as they go, until it is dropped; and what comes back.
+struct Flood {
+    counts: Arc<Counts>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Counts {
+    sent: AtomicUsize,
+    answers: AtomicUsize,
+    stop: AtomicBool,
+}
+
+impl Flood {
+    fn start(to: SocketAddr) -> Flood {
+        let counts = Arc::new(Counts::default());
+        let thread = std::thread::spawn({
+            let counts = counts.clone();
+            move || counts.run(to)
+        });
+        Flood {
+            counts,
+            thread: Some(thread),
+        }
+    }
+
+    fn sent(&self) -> usize {
+        self.counts.sent.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Flood {
+    fn drop(&mut self) {
+        self.counts.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Counts {
+    fn run(&self, to: SocketAddr) {
+        let socket = stranger();
+        let kinds = [
+            init(|_| {}),
+            packet(77, |p| p.heartbeat(b"out of the blue")),
+        ];
+        let hear_all = || {
+            while socket.recv(&mut [0; 2048]).is_ok() {
+                self.answers.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        socket.set_nonblocking(true).unwrap();
+        for n in (0..).take_while(|_| !self.stop.load(Ordering::Relaxed)) {
+            // A full buffer only makes the flood smaller.
+            if socket.send_to(&kinds[n % 2], to).is_ok() {
+                self.sent.fetch_add(1, Ordering::Relaxed);
+            }
+            hear_all();
+        }
+        socket.set_nonblocking(false).unwrap();
+        hear_all();
+    }
+}
+
+// Z -> INITs and packets out of the blue -> A, from before the transfer of another host until after it
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn what_a_flood_gets_is_limited_and_counted_and_a_good_peer_is_served() {
     let server = server(1);
     let to = server.local_addresses();
-    let socket = stranger();
-    let flood = tokio::task::spawn_blocking({
-        let to = to[0];
-        move || {
-            let kinds = [
-                init(|_| {}),
-                packet(77, |p| p.heartbeat(b"out of the blue")),
-            ];
-            for n in 0..20_000 {
-                // A full buffer only makes the flood smaller.
-                let _ = socket.send_to(&kinds[n % 2], to);
-            }
-        }
-    });
-    let client = Endpoint::bind(EndpointOptions::new(["127.0.0.1:0".parse().unwrap()])).unwrap();
+    let client = Endpoint::bind(EndpointOptions::new(["127.0.0.3:0".parse().unwrap()])).unwrap();
     let association = client.connect(&to, PORT).await.unwrap();
     let accepted = server.accept().await.unwrap();
-    for _ in 0..100 {
-        association
-            .send(Message::new(0, vec![7; 10_000]))
-            .await
-            .unwrap();
-    }
-    for _ in 0..100 {
-        assert_eq!(accepted.recv().await.unwrap().payload.len(), 10_000);
-    }
-    flood.await.unwrap();
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    let begun = std::time::Instant::now();
+    let flood = Flood::start(to[0]);
+    let counts = flood.counts.clone();
+    bounded(async {
+        let sends = async |least: usize| {
+            while flood.sent() < least {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        sends(1000).await;
+        for _ in 0..100 {
+            let message = Message::new(0, vec![7; 10_000]);
+            association.send(message).await.unwrap();
+        }
+        for _ in 0..100 {
+            assert_eq!(accepted.recv().await.unwrap().payload.len(), 10_000);
+        }
+        sends((flood.sent() + 1).max(20_000)).await;
+    })
+    .await;
+    // What it has to read has been read with it.
+    tokio::task::spawn_blocking(|| drop(flood)).await.unwrap();
+    // Of each kind 1000 at once, and then 500 a second.
+    let most = 2 * (1000 + 500 * (begun.elapsed().as_secs() as usize + 1));
+    let answers = counts.answers.load(Ordering::Relaxed);
+    assert!((1..=most).contains(&answers), "{answers} of {most}");
     let stats = server.stats();
     assert!(stats.out_of_the_blue > 2000, "{stats:?}");
     assert!(stats.answers_withheld > 1000, "{stats:?}");

@@ -1,8 +1,8 @@
 //! A peer of raw packets: it does what no stack would do.
 
 use byway_wire::{
-    Checksum, Chunk, CommonHeader, InitFields, Packet, PacketBuilder, Param, ParamWriter, Tsn,
-    chunk_type,
+    Checksum, Chunk, CommonHeader, Data, IData, InitFields, Packet, PacketBuilder, Param,
+    ParamWriter, Tsn, chunk_type,
 };
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -164,9 +164,18 @@ impl Raw {
 
     /// The next packet that begins with a chunk of this type. It must come.
     pub(crate) fn hear_next(&self, kind: u8) -> Vec<u8> {
+        self.hear_where(|kinds| kinds.first() == Some(&kind))
+    }
+
+    /// The same of one that has such a chunk anywhere, as behind AUTH.
+    pub(crate) fn hear_next_with(&self, kind: u8) -> Vec<u8> {
+        self.hear_where(|kinds| kinds.contains(&kind))
+    }
+
+    fn hear_where(&self, right: impl Fn(&[u8]) -> bool) -> Vec<u8> {
         loop {
             let bytes = self.hear_within(PATIENCE).expect("a packet");
-            if kinds(&bytes).first() == Some(&kind) {
+            if right(&kinds(&bytes)) {
                 return bytes;
             }
         }
@@ -225,25 +234,71 @@ impl Raw {
 
     /// Sends a packet of DATA until `last` is acknowledged, with all before it.
     pub(crate) fn deliver(&self, bytes: &[u8], last: Tsn) {
+        self.is_taken(bytes, last).unwrap();
+    }
+
+    /// The same; why not, if it is not acknowledged, or if the other side ends the association before.
+    fn is_taken(&self, bytes: &[u8], last: Tsn) -> Result<(), String> {
         let mut heard_last = String::from("nothing was heard");
-        let mut arrived = |heard: &[u8]| {
-            let packet = Packet::parse(heard).unwrap();
-            packet.chunks().any(|chunk| {
-                let chunk = chunk.unwrap().parse();
-                heard_last = format!("heard last: {chunk:?}");
-                matches!(chunk, Ok(Chunk::Sack(sack)) if sack.cumulative_tsn_ack == last)
-            })
-        };
         for _ in 0..100 {
             self.send_bytes(bytes);
             // Until nothing comes any more.
             while let Some(heard) = self.hear() {
-                if arrived(&heard) {
-                    return;
+                let packet = Packet::parse(&heard).unwrap();
+                for chunk in packet.chunks() {
+                    let chunk = chunk.unwrap().parse();
+                    heard_last = format!("heard last: {chunk:?}");
+                    match chunk {
+                        Ok(Chunk::Sack(s)) if s.cumulative_tsn_ack == last => return Ok(()),
+                        Ok(Chunk::Shutdown(_) | Chunk::ShutdownAck | Chunk::Abort(_)) => {
+                            return Err(heard_last);
+                        }
+                        _ => {}
+                    }
                 }
             }
         }
-        panic!("{last:?} is not acknowledged; {heard_last}");
+        Err(format!("{last:?} is not acknowledged; {heard_last}"))
+    }
+
+    /// The association is where it was, ESTABLISHED: data is acknowledged up to it, and nothing of a shutdown comes. An
+    /// answer to a heartbeat shows less: it comes in most states.
+    pub(crate) fn goes_on(&mut self, what: &str) {
+        let tsn = self.next_tsn();
+        // The begin of a message, which nobody is given.
+        let data = Data {
+            tsn,
+            stream_id: 0,
+            ssn: 0,
+            ppid: 0,
+            unordered: false,
+            begin: true,
+            end: false,
+            immediate: true,
+            payload: &[7],
+        };
+        let packet = self.packet(self.tag, |b| b.data(&data));
+        self.is_taken(&packet, tsn)
+            .unwrap_or_else(|why| panic!("{what}: {why}"));
+    }
+
+    /// The same where messages interleave.
+    pub(crate) fn goes_on_interleaved(&mut self, what: &str) {
+        let tsn = self.next_tsn();
+        let data = IData {
+            tsn,
+            stream_id: 0,
+            mid: 1000,
+            ppid_or_fsn: 0,
+            unordered: false,
+            begin: true,
+            end: false,
+            immediate: true,
+            payload: &[7],
+        };
+        let packet = self.packet(self.tag, |b| b.i_data(&data));
+        self.is_taken(&packet, tsn)
+            .unwrap_or_else(|why| panic!("{what}: {why}"));
     }
 
     /// The code of the first cause of the ABORT that must come.
@@ -366,7 +421,7 @@ impl Raw {
 }
 
 /// The types of the chunks of a packet.
-fn kinds(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn kinds(bytes: &[u8]) -> Vec<u8> {
     let packet = Packet::parse(bytes).unwrap();
     packet.chunks().map(|c| c.unwrap().kind).collect()
 }
