@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import threading
 
 RATE = "100mbit"
 
@@ -19,6 +20,7 @@ class Net:
     def __init__(self) -> None:
         self.base = f"chaos{os.getpid()}"
         self.cut_paths: dict[int, int] = {0: 0, 1: 0}
+        self.cutting = threading.Lock()
         for ns in "azh":
             run("ip", "netns", "add", self.name(ns))
             run("ip", "-n", self.name(ns), "link", "set", "lo", "up")
@@ -56,13 +58,15 @@ class Net:
 
     def cut(self, path: int, cut: bool) -> None:
         """Drops what arrives on a path, at both ends. Cuts that overlap end with the last."""
-        before = self.cut_paths[path]
-        self.cut_paths[path] = before + (1 if cut else -1)
-        if (before > 0) == (self.cut_paths[path] > 0):
-            return
-        verb = "add" if cut else "delete"
-        for ns in "az":
-            self.on(ns, "nft", f"{verb} element inet chaos down {{ e{path} }}")
+        # Of two events at once the second must find what the first has done, its rules too.
+        with self.cutting:
+            before = self.cut_paths[path]
+            self.cut_paths[path] = before + (1 if cut else -1)
+            if (before > 0) == (self.cut_paths[path] > 0):
+                return
+            verb = "add" if cut else "delete"
+            for ns in "az":
+                self.on(ns, "nft", f"{verb} element inet chaos down {{ e{path} }}")
 
     def card(self, path: int, up: bool) -> None:
         run("ip", "-n", self.name("a"), "link", "set", f"e{path}", "up" if up else "down")
