@@ -47,6 +47,11 @@ impl Association {
         matches!(self.state, State::CookieWait)
     }
 
+    /// Whether this side's set-up goes on.
+    pub(crate) fn is_setting_up(&self) -> bool {
+        matches!(self.state, State::CookieWait | State::CookieEchoed(_))
+    }
+
     /// Whether the association has ended.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {

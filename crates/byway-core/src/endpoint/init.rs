@@ -6,6 +6,7 @@ use super::Endpoint;
 use super::answers::Answer;
 use super::cookie::{Cookie, CookieAuth};
 use super::reply::NOTHING_LISTENS;
+use crate::api::AssocId;
 use crate::assoc::{
     AuthOffer, BadInit, Inbound, InitAnswer, PeerInit, acceptable_address, write_addresses,
     write_extensions,
@@ -31,6 +32,18 @@ struct LocalFields {
     random: Option<Random>,
 }
 
+/// Set-ups of both sides that have met: the last ones.
+pub(super) const MOST_MET: usize = 4;
+
+/// A set-up of this side has met that of its peer.
+pub(super) struct Met {
+    /// Initiate Tag and port of the peer's INIT.
+    tag: u32,
+    port: u16,
+    /// Of this side.
+    id: AssocId,
+}
+
 impl Endpoint {
     /// An INIT (section 5.1, B; section 5.2 if an association exists).
     #[cold]
@@ -49,7 +62,8 @@ impl Endpoint {
             Ok(peer) => peer,
             Err(bad) => return self.refuse_bad_init(inbound, init.initiate_tag, bad),
         };
-        match self.find_peer(inbound, &peer.addresses) {
+        let found = self.find_peer(inbound, &peer.addresses);
+        match found.or_else(|| self.find_met(inbound, peer.tag)) {
             Some(index) => self.on_unexpected_init(now, inbound, index, &peer),
             None => self.on_new_init(now, inbound, &peer),
         }
@@ -89,6 +103,15 @@ impl Endpoint {
         core::iter::once(source)
             .chain(listed)
             .find_map(|remote| self.table.find_proven(remote, port))
+    }
+
+    /// The association whose set-up has met one of this peer's before (section 5.2.1). A later INIT of the peer may come
+    /// from another address and list none.
+    fn find_met(&self, inbound: &Inbound<'_>, tag: u32) -> Option<u32> {
+        let port = inbound.packet.header().source_port;
+        let met = self.met.iter().find(|m| (m.tag, m.port) == (tag, port))?;
+        let slot = self.table.get(met.id)?;
+        (!slot.ended && slot.assoc.is_setting_up()).then_some(met.id.index)
     }
 
     /// An INIT from a peer with which no association exists.
@@ -135,6 +158,14 @@ impl Endpoint {
                 }
                 return;
             }
+        }
+        if a.is_setting_up() {
+            let (tag, port) = (peer.tag, inbound.packet.header().source_port);
+            let generation = self.table[index].generation;
+            let id = AssocId { index, generation };
+            self.met.retain(|m| (m.tag, m.port) != (tag, port));
+            self.met.truncate(MOST_MET - 1);
+            self.met.insert(0, Met { tag, port, id });
         }
         let cfg = self.table[index].assoc.config().clone();
         let expires = self.send_init_ack(now, inbound, peer, &ours, &cfg);

@@ -46,7 +46,9 @@ use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use cookie::CookieKeys;
 use core::net::SocketAddr;
+use init::{MOST_MET, Met};
 use schedule::Schedule;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use table::AssociationTable;
@@ -75,6 +77,8 @@ pub struct Endpoint {
     stats: EndpointStats,
     account: Account,
     answers: Answers,
+    /// The last set-ups that met one of their peer.
+    met: SmallVec<[Met; MOST_MET]>,
     routes: Box<dyn Routes>,
 }
 
@@ -129,6 +133,7 @@ impl Endpoint {
             out: Outbox::new(cfg.observe, cfg.observe_details),
             account: Account::new(cfg.max_memory),
             answers: Answers::new(cfg.seed, part.of),
+            met: SmallVec::new(),
             table: AssociationTable::new(cfg.max_memory, part),
             cfg,
             rng,

@@ -801,3 +801,31 @@ fn a_peer_that_denies_the_only_path_is_not_asked_without_end() {
     let of_side_1 = outcome.failures.iter().filter(|f| f.contains(lost));
     assert_eq!(of_side_1.count(), 1, "{:?}", outcome.failures);
 }
+
+/// Both sides begin at once, and the fourth INIT of one leaves its addresses out before the other's first one has
+/// arrived. It was taken for that of another peer, and this side's own set-up was given up for it.
+#[test]
+fn an_init_without_addresses_is_of_the_peer_whose_first_one_was_met() {
+    let one_path = Settings {
+        rto: 4,
+        streams: 16,
+        ..changing()
+    };
+    let hurried = Settings {
+        rto: 3,
+        ..changing()
+    };
+    let late = PathPlan {
+        reorder: 1,
+        duplicate: 1,
+        ..path(68)
+    };
+    let outcome = twice(&Program {
+        seed: 21,
+        both_connect: true,
+        paths: vec![late, path(71), path(0), path(0)],
+        settings: two(one_path, hurried),
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+}
