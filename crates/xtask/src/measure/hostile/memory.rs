@@ -406,3 +406,63 @@ fn start(mut attack: Command) -> Result<Running> {
 fn runs(attack: &Running) -> bool {
     attack.resident().is_ok_and(|kib| kib > 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ATTACK: Attack = Attack::hold(&["hold", "gaps"], &[MANY, PACKETS]);
+
+    fn memory(own: f64) -> Memory {
+        Memory {
+            all: 10_000.0 + own,
+            own,
+        }
+    }
+
+    /// A receiver that keeps a megabyte of its own after each round.
+    fn good() -> Told {
+        let round = || Round {
+            most: 160_000.0,
+            after: memory(2000.0),
+            attack: json!({ "established": 400, "packets": 20_000 }),
+        };
+        Told {
+            fresh: memory(1000.0),
+            before: memory(1500.0),
+            rounds: vec![round(), round()],
+            alive: true,
+        }
+    }
+
+    fn short(change: impl FnOnce(&mut Told), ceiling: &Ceiling) -> Vec<String> {
+        let (mut told, mut verdict) = (good(), Verdict::default());
+        change(&mut told);
+        told.judge("gaps", &ATTACK, ceiling, &mut verdict);
+        verdict.0
+    }
+
+    #[test]
+    fn each_goal_of_memory_can_be_missed() {
+        assert_eq!(short(|_| {}, &BY_DEFAULT), [""; 0]);
+        type Change = fn(&mut Told);
+        let missed: [(Change, &str); 6] = [
+            (|t| t.alive = false, "ended"),
+            (|t| t.rounds[0].attack["packets"] = json!(19), "19 packets"),
+            (
+                |t| t.rounds[1].attack["established"] = json!(0),
+                "0 established",
+            ),
+            (|t| t.rounds[1].most = 320_000.0, "are allowed"),
+            (|t| t.rounds[0].after = memory(3300.0), "1.21 of the fresh"),
+            // More than a kilobyte for each peer.
+            (|t| t.rounds[1].after = memory(2450.0), "450 KiB more"),
+        ];
+        for (change, word) in missed {
+            let short = short(change, &BY_DEFAULT);
+            assert!(short.iter().any(|s| s.contains(word)), "{word}: {short:?}");
+        }
+        let far = short(|t| t.rounds[0].most = 30_000.0, &LOW);
+        assert!(far.iter().any(|s| s.contains("is reached from")), "{far:?}");
+    }
+}
