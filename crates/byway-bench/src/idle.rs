@@ -97,6 +97,12 @@ impl Receiver {
             .spawn()
             .with_context(|| format!("cannot start {}", arguments.byway.display()))?;
         std::thread::sleep(Duration::from_millis(500));
+        // It begins late where other work runs.
+        let ticket = arguments.ticket_file();
+        let until = Instant::now() + Duration::from_secs(10);
+        while arguments.ticket && !ticket.exists() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(100));
+        }
         Ok(Receiver(child))
     }
 

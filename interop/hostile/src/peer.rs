@@ -119,7 +119,7 @@ impl Peer {
             sent: 0,
         };
         // A refusal says its reason, and whoever says nothing is not there.
-        let (ack, (tag, tsn, cookie)) = line.ask(&init, None, |packet| init_ack(packet))?;
+        let (ack, (tag, tsn, cookie)) = line.ask(&init, None, init_ack)?;
         let echo = packet(ports, tag, |p| p.cookie_echo(&cookie));
         line.ask(&echo, Some(tag), |packet| Ok(cookie_ack(packet)))?;
         let sent = line.sent;

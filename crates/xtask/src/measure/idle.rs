@@ -252,15 +252,11 @@ mod tests {
 
     #[test]
     fn eight_kilobytes_no_thread_and_no_work_without_heartbeats_are_the_goals() {
-        let good = run(7.8, 0, 0.0005);
-        assert!(too_much("recv", &[good.clone()]).unwrap().is_empty());
-        assert!(
-            works_for_nothing("recv", &[good.clone()])
-                .unwrap()
-                .is_empty()
-        );
+        let good = || run(7.8, 0, 0.0005);
+        assert!(too_much("recv", &[good()]).unwrap().is_empty());
+        assert!(works_for_nothing("recv", &[good()]).unwrap().is_empty());
         // Of memory the median counts, of threads each run.
-        let mut all = vec![good.clone(), run(7.9, 0, 0.0), good.clone()];
+        let mut all = vec![good(), run(7.9, 0, 0.0), good()];
         assert!(too_much("recv", &all).unwrap().is_empty());
         all.push(run(7.9, 1, 0.0));
         all.push(run(9.0, 0, 0.02));

@@ -132,7 +132,7 @@ const ATTACKS: [Attack; 20] = [
     Attack::above(
         &["asconf", "addresses"],
         Whom::Recv,
-        &[("packets", 10_000.0), ("answers", 10_000.0)],
+        &[("packets", 5000.0), ("answers", 5000.0)],
     ),
 ];
 /// Those that make a receiver keep most, which come first.

@@ -84,7 +84,13 @@ impl Tools {
 
     /// The ticket of the receiver at this address.
     pub(super) fn ticket(&self, bind: &str) -> Result<String> {
-        let ticket = std::fs::read_to_string(self.ticket_file(bind));
+        let file = self.ticket_file(bind);
+        // It is written late where other work runs.
+        let until = Instant::now() + Duration::from_secs(10);
+        while !file.exists() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let ticket = std::fs::read_to_string(file);
         Ok(ticket.context("no ticket was written")?.trim().to_owned())
     }
 
