@@ -374,17 +374,23 @@ mod tests {
     use byway_wire::InitFields;
     use chacha20::ChaCha8Rng;
     use chacha20::rand_core::SeedableRng;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     const TAG: u32 = 77;
 
     /// How a set-up goes with a side that answers each COOKIE ECHO with what `answer` makes of its number, from 1
-    /// on, and of the tag of the peer.
-    fn set_up(answer: impl Fn(u32, u32) -> Option<Vec<u8>> + Send + 'static) -> Result<Peer> {
+    /// on, and of the tag of the peer; and how many there were.
+    fn set_up(
+        answer: impl Fn(u32, u32) -> Option<Vec<u8>> + Send + 'static,
+    ) -> (Result<Peer>, u32) {
         let other = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = other.local_addr().unwrap();
         let ports = (5001, 5000);
+        let all = Arc::new(AtomicU32::new(0));
+        let echoes = all.clone();
         std::thread::spawn(move || {
-            let (mut buffer, mut echoes, mut tag) = ([0; 2048], 0, 0);
+            let (mut buffer, mut tag) = ([0; 2048], 0);
             while let Ok((read, from)) = other.recv_from(&mut buffer) {
                 let packet_in = Packet::parse(&buffer[..read]).unwrap();
                 let reply = match packet_in.chunks().next().unwrap().unwrap().parse() {
@@ -404,8 +410,7 @@ mod tests {
                         }))
                     }
                     Ok(Chunk::CookieEcho(_)) => {
-                        echoes += 1;
-                        answer(echoes, tag)
+                        answer(1 + echoes.fetch_add(1, Ordering::Relaxed), tag)
                     }
                     _ => return,
                 };
@@ -420,23 +425,27 @@ mod tests {
         };
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let mut rng = ChaCha8Rng::from_seed([1; 32]);
-        Peer::connect(socket, &target, &Wish::default(), &mut rng)
+        let peer = Peer::connect(socket, &target, &Wish::default(), &mut rng);
+        (peer, all.load(Ordering::Relaxed))
     }
 
     #[test]
     fn only_a_cookie_ack_makes_it_up() {
         let ack = |tag| Some(packet((5001, 5000), tag, |p| p.cookie_ack()));
-        assert!(set_up(move |_, tag| ack(tag)).is_ok());
+        let up = set_up(move |_, tag| ack(tag));
+        assert!(up.0.is_ok() && up.1 == 1);
         // Of another association.
         let third = move |n, tag| if n < 3 { ack(tag ^ 1) } else { ack(tag) };
-        assert!(set_up(third).is_ok());
+        let up = set_up(third);
+        assert!(up.0.is_ok() && up.1 == 3, "{}", up.1);
         // The first answer is lost, and the second packet is none.
         let third = move |n, tag| match n {
             1 => None,
             2 => Some(packet((5001, 5000), tag, |p| p.heartbeat(&[1; 8]))),
             _ => ack(tag),
         };
-        assert!(set_up(third).is_ok());
+        let up = set_up(third);
+        assert!(up.0.is_ok() && up.1 == 3, "{}", up.1);
     }
 
     #[test]
@@ -450,7 +459,7 @@ mod tests {
                     });
                 }))
             });
-            let why = refused.err().unwrap().to_string();
+            let why = refused.0.err().unwrap().to_string();
             assert!(why.contains("full"), "{why}");
         }
     }
