@@ -1,5 +1,5 @@
 //! `idle`: what idle associations cost a running `byway recv`, and what they take from a
-//! transfer and from set-ups beside them.
+//! transfer and from set-ups beside them; or what they cost a `byway listen`.
 
 pub(crate) mod crowd;
 mod descriptors;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Count what idle associations cost a `byway recv`
+/// Count what idle associations cost a `byway recv`, or a `byway listen`
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The command `byway` to measure
@@ -35,6 +35,12 @@ pub(crate) struct Arguments {
     /// Let the associations, and the transfer, in by a ticket
     #[arg(long)]
     ticket: bool,
+    /// No side sends heartbeats, but for those right after the set-up
+    #[arg(long)]
+    no_heartbeats: bool,
+    /// Measure `byway listen`, without a transfer: it serves one association, and 1,024 wait in its backlog
+    #[arg(long, conflicts_with = "ticket")]
+    listen: bool,
 }
 
 impl Arguments {
@@ -45,6 +51,13 @@ impl Arguments {
 
 /// The allocator of the receiver gives pages back that nobody needs within ten seconds.
 const SETTLE: Duration = Duration::from_secs(15);
+
+/// Associations at `listen` before those that are counted, as the transfer is at `recv`: what any first associations
+/// take. It ends with its first one, so they stay.
+const FIRST: usize = 24;
+
+/// A setting with which no heartbeat is due while it is measured.
+const NO_HEARTBEATS: [&str; 2] = ["--set", "hb.interval=3600 s"];
 
 /// The receiver; killed when it is dropped.
 struct Receiver(Child);
@@ -60,7 +73,16 @@ impl Drop for Receiver {
 impl Receiver {
     fn start(arguments: &Arguments) -> Result<Receiver> {
         let mut command = Command::new(&arguments.byway);
-        command.args(["recv", "--quiet", "--force", "--give-up", "1h"]);
+        match arguments.listen {
+            true => command.arg("listen"),
+            false => command
+                .args(["recv", "--force", "--dir"])
+                .arg(arguments.dir.join("inbox")),
+        };
+        command.args(["--quiet", "--give-up", "1h"]);
+        if arguments.no_heartbeats {
+            command.args(NO_HEARTBEATS);
+        }
         match arguments.ticket {
             true => command
                 .args(["--uses", "any", "--ticket-to"])
@@ -69,12 +91,18 @@ impl Receiver {
         };
         let child = command
             .args(["--bind", &format!("127.0.0.1:{}", arguments.port)])
-            .arg("--dir")
-            .arg(arguments.dir.join("inbox"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .with_context(|| format!("cannot start {}", arguments.byway.display()))?;
         std::thread::sleep(Duration::from_millis(500));
+        // It begins late where other work runs.
+        let ticket = arguments.ticket_file();
+        let until = Instant::now() + Duration::from_secs(10);
+        while arguments.ticket && !ticket.exists() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(100));
+        }
         Ok(Receiver(child))
     }
 
@@ -113,14 +141,21 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     std::fs::create_dir_all(&arguments.dir)?;
     let receiver = Receiver::start(&arguments)?;
     let ticket = arguments.ticket.then(|| arguments.ticket_file());
-    let alone = transfer(&arguments)?;
+    let peers = |associations| {
+        let heartbeats = !arguments.no_heartbeats;
+        Crowd::gather(arguments.port, associations, ticket.as_deref(), heartbeats)
+    };
+    let (alone, first_ones) = match arguments.listen {
+        true => (None, Some(peers(FIRST)?)),
+        false => (Some(transfer(&arguments)?), None),
+    };
     // Pages of the transfer that are not given back yet would be taken by the associations.
     std::thread::sleep(SETTLE);
     let (before, threads) = (receiver.status("VmRSS")?, receiver.status("Threads")?);
     let begun = Instant::now();
     let (mut crowds, mut took) = (Vec::new(), Vec::new());
     for part in descriptors::parts(arguments.associations, processes) {
-        let (crowd, times) = Crowd::gather(arguments.port, part, ticket.as_deref())?;
+        let (crowd, times) = peers(part)?;
         crowds.push(crowd);
         took.extend(times);
     }
@@ -142,11 +177,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let spent = receiver.cpu()? - cpu;
     let settled = (receiver.status("VmRSS")? - before) / arguments.associations as f64;
     let threads = receiver.status("Threads")? - threads;
-    let beside = transfer(&arguments)?;
+    let beside = alone.map(|_| transfer(&arguments)).transpose()?;
     let mut alive = 0;
     for crowd in crowds {
         alive += crowd.end()?;
     }
+    // With the first of them `listen` ends.
+    drop(first_ones);
     ensure!(
         alive == took.len(),
         "{} associations ended",
@@ -157,6 +194,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         json!({
             "associations": arguments.associations,
             "by_ticket": arguments.ticket,
+            "listen": arguments.listen,
+            "heartbeats": !arguments.no_heartbeats,
             "processes_of_peers": processes,
             "kib_each": each,
             "kib_each_at_the_end": settled,
@@ -167,7 +206,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
             "set_up_rate_last_tenth": last,
             "mb_per_s_alone": alone,
             "mb_per_s_beside": beside,
-            "ratio": beside / alone,
+            "ratio": beside.zip(alone).map(|(beside, alone)| beside / alone),
         })
     );
     Ok(())

@@ -55,6 +55,12 @@ async fn receive(arguments: Arguments) -> anyhow::Result<()> {
     line["closed"] = closed.to_string().into();
     line["sacks_sent"] = stats.sacks_sent.into();
     line["duplicates_received"] = stats.duplicates_received.into();
+    // What it got beside the transfer, if anybody sends that.
+    let refusals = endpoint.stats().refusals;
+    let refused = refusals.iter().filter(|(_, times)| *times > 0);
+    let refused = refused.map(|(rule, times)| (rule.name().to_owned(), times.into()));
+    line["refused"] = serde_json::Value::Object(refused.collect());
+    line["dropped_by_kernel"] = endpoint.dropped_by_kernel().into();
     if let Some(delays) = delays {
         line["delays"] = delays.json();
     }

@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     name: Name,
     /// Folders of scenarios, for ns2-suite [default: those of experiments/ns2-suite];
     /// a table of ns-2's means, for ns2-grid [default: that of experiments/ns2-grid];
-    /// parts, for hostile: amplification, flood, memory, patience, crowd [default: all];
+    /// parts, for hostile: amplification, flood, memory, patience, crowd, ending [default: all];
     /// round trips in ms, for failover [default: 1 20 90 200]
     folders: Vec<PathBuf>,
     /// Runs of each cell, for ns2-grid
@@ -107,10 +107,10 @@ enum Name {
     Sealed,
     /// Memory of an idle association, against usrsctp
     Memory,
-    /// What 10,000 idle associations cost a running receiver, against usrsctp
+    /// What 10,000 idle associations cost a running receiver, against usrsctp; fails above 8,000 bytes for each
     Idle,
     /// What strangers can do to a running receiver: amplification, floods, memory, patience,
-    /// crowds
+    /// crowds; how it ends with many
     Hostile,
     /// Packet traces of ns-2's validation suite, compared with byway's
     Ns2Suite,

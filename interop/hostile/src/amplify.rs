@@ -150,6 +150,8 @@ pub(crate) fn victims(target: &Target, from: IpAddr, count_of: u8, seconds: f64)
         "packets": packets,
         "bytes": bytes,
         "most_to_one": most,
+        "bytes_sent": attacker.bytes_sent(),
         "alive": alive,
+        "reason": attacker.ended.as_ref().map(peer::End::text),
     }))
 }

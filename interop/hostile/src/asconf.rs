@@ -4,7 +4,7 @@
 
 use crate::Target;
 use crate::flood::counted;
-use crate::peer::{Peer, Wish};
+use crate::peer::{End, Peer, Wish};
 use anyhow::{Context, Result};
 use byway_wire::{Auth, Checksum, PacketBuilder};
 use chacha20::ChaCha8Rng;
@@ -95,7 +95,7 @@ pub(crate) fn run(change: Change, target: &Target, pace: &Pace) -> Result<Value>
         "packets_per_second": f64::from(sent) / lasted.as_secs_f64(),
         "answers": peer.asconf_acks,
         "alive": alive,
-        "reason": peer.aborted,
+        "reason": peer.ended.as_ref().map(End::text),
         "victims": victims.len(),
         "victims_packets": heard,
         "victims_bytes": victims_bytes,

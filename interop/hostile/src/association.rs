@@ -28,28 +28,35 @@ pub(crate) struct Many {
     pub(crate) seconds: f64,
 }
 
-/// What came of each association, and how often.
+/// What came of each association: how often, and after how many seconds at least and at most.
 #[derive(Default)]
-pub(crate) struct Outcomes(Mutex<BTreeMap<String, u64>>);
+pub(crate) struct Outcomes(Mutex<BTreeMap<String, (u64, [f64; 2])>>);
 
 impl Outcomes {
-    pub(crate) fn count(&self, what: &str) {
+    /// An association that was begun at this time has come to this end.
+    pub(crate) fn count(&self, what: &str, begun: Instant) {
+        let took = begun.elapsed().as_secs_f64();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The texts are the other side's.
         if all.len() < 64 || all.contains_key(what) {
-            *all.entry(what.to_owned()).or_default() += 1;
+            let (times, [least, most]) = all.entry(what.to_owned()).or_insert((0, [took; 2]));
+            *times += 1;
+            (*least, *most) = (least.min(took), most.max(took));
         }
     }
 
     /// For the last line.
     pub(crate) fn json(&self, seconds: f64) -> serde_json::Value {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let done: u64 = all.values().sum();
+        let done: u64 = all.values().map(|(times, _)| times).sum();
+        let times: BTreeMap<_, _> = all.iter().map(|(what, (n, _))| (what, n)).collect();
+        let took: BTreeMap<_, _> = all.iter().map(|(what, (_, took))| (what, took)).collect();
         serde_json::json!({
             "associations": done,
             "seconds": seconds,
             "per_second": done as f64 / seconds,
-            "outcomes": *all,
+            "outcomes": times,
+            "outcomes_took": took,
         })
     }
 }

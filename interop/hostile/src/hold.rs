@@ -2,14 +2,18 @@
 
 use crate::Target;
 use crate::flood::counted;
-use crate::peer::{Peer, Wish};
+use crate::peer::{End, Peer, Wish};
 use anyhow::{Context, Result};
 use byway_wire::{CauseWriter, Data, IData, Tsn};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use rand::RngExt;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Read;
 use std::net::{IpAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Streams on which messages begin.
@@ -42,6 +46,26 @@ pub(crate) enum Misuse {
     Heartbeats,
     /// The peer restarts, again and again
     Restart,
+    /// One after the other: window-games, gaps, beginnings, errors, heartbeats, restart
+    Mixed,
+}
+
+impl Misuse {
+    /// What the association number `n` of a crowd does.
+    fn of(self, n: u32) -> Misuse {
+        const MIXED: [Misuse; 6] = [
+            Misuse::WindowGames,
+            Misuse::Gaps,
+            Misuse::Beginnings,
+            Misuse::Errors,
+            Misuse::Heartbeats,
+            Misuse::Restart,
+        ];
+        match self {
+            Misuse::Mixed => MIXED[n as usize % MIXED.len()],
+            other => other,
+        }
+    }
 }
 
 /// How many associations, from where, for how long.
@@ -59,77 +83,136 @@ pub(crate) struct Crowd {
     /// Seconds for which they are kept
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// Packets of each association in a turn of a tenth of a second, where the attack sends
-    /// without a pause
+    /// Packets of each association in a turn, where the attack sends without a pause
     #[arg(long, default_value_t = 20)]
     burst: u32,
-    /// Print a line as soon as all are up
+    /// Milliseconds of a turn [default: 1000 for idle and silent, else 100]
+    #[arg(long)]
+    turn: Option<u64>,
+    /// Print a line as soon as all are up, and end with standard input
     #[arg(long)]
     ready: bool,
 }
 
 /// One association of the crowd.
 struct Member {
+    what: Misuse,
     peer: Option<Peer>,
     wish: Wish,
     up: Instant,
-    /// Seconds until the other side ended it.
-    ended: Option<f64>,
+    /// Seconds until the other side ended it, and how.
+    ended: Option<(f64, String)>,
     sent: u64,
+}
+
+impl Member {
+    fn end(&mut self, why: String) {
+        self.ended = Some((self.up.elapsed().as_secs_f64(), why));
+        self.peer = None;
+    }
 }
 
 /// Sets the crowd up, lets it misbehave, and reports how the other side took it.
 pub(crate) fn run(what: Misuse, target: &Target, crowd: &Crowd) -> Result<Value> {
     let mut rng = ChaCha8Rng::from_seed([13; 32]);
-    let (mut members, mut refused) = (Vec::new(), 0);
+    let (mut members, mut refusals) = (Vec::new(), BTreeMap::new());
     let begun = Instant::now();
     for n in 0..crowd.associations {
         let ip = counted(crowd.from, n % crowd.sources.max(1)).context("no such source")?;
         let socket = UdpSocket::bind((ip, 0)).with_context(|| format!("cannot bind {ip}"))?;
+        let what = what.of(n);
         let wish = wish_of(what, &mut rng);
         match Peer::connect(socket, target, &wish, &mut rng) {
             Ok(peer) => members.push(Member {
+                what,
                 peer: Some(peer),
                 wish,
                 up: Instant::now(),
                 ended: None,
                 sent: 0,
             }),
-            Err(_) => refused += 1,
+            Err(error) => count(&mut refusals, error.to_string()),
         }
-        if what != Misuse::Silent && n % 64 == 63 {
-            turn(&mut members, what, target, crowd, &mut rng)?;
+        if n % 64 == 63 {
+            turn(&mut members, target, crowd, &mut rng)?;
         }
     }
     let set_up = begun.elapsed().as_secs_f64();
+    let refused: u64 = refusals.values().sum();
+    let over = Arc::new(AtomicBool::new(false));
     if crowd.ready {
         println!("{}", json!({ "ready": members.len(), "refused": refused }));
+        let over = over.clone();
+        std::thread::spawn(move || {
+            // An error ends it as well.
+            let _ = std::io::stdin().read_to_end(&mut Vec::new());
+            over.store(true, Ordering::Relaxed);
+        });
     }
     let time = Duration::try_from_secs_f64(crowd.seconds)?;
-    let pace = Duration::from_millis(match what {
+    let pace = Duration::from_millis(crowd.turn.unwrap_or(match what {
         Misuse::Idle | Misuse::Silent => 1000,
         _ => 100,
-    });
-    let (held, mut most_a_turn) = (Instant::now(), 0.0_f64);
-    while held.elapsed() < time {
+    }));
+    let packets = |members: &[Member]| members.iter().map(|m| m.sent).sum::<u64>();
+    let (held, before, mut most_a_turn) = (Instant::now(), packets(&members), 0.0_f64);
+    while held.elapsed() < time && !over.load(Ordering::Relaxed) {
         let begun = Instant::now();
-        turn(&mut members, what, target, crowd, &mut rng)?;
+        turn(&mut members, target, crowd, &mut rng)?;
         let took = begun.elapsed();
         most_a_turn = most_a_turn.max(took.as_secs_f64());
-        std::thread::sleep(pace.saturating_sub(took));
+        let next = begun + pace;
+        while Instant::now() < next && !over.load(Ordering::Relaxed) {
+            let left = next.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(Duration::from_millis(50)));
+        }
     }
-    let mut ends: Vec<f64> = members.iter().filter_map(|m| m.ended).collect();
+    let seconds = held.elapsed().as_secs_f64();
+    let sent = packets(&members);
+    // What came meanwhile.
+    for member in &mut members {
+        listen(member)?;
+    }
+    let mut ends: Vec<f64> = Vec::new();
+    let mut reasons = BTreeMap::new();
+    for (seconds, why) in members.iter().filter_map(|m| m.ended.as_ref()) {
+        ends.push(*seconds);
+        count(&mut reasons, why.clone());
+    }
     ends.sort_by(f64::total_cmp);
     Ok(json!({
         "established": members.len(),
         "refused": refused,
+        "refusals": refusals,
         "set_up_seconds": set_up,
-        "packets": members.iter().map(|m| m.sent).sum::<u64>(),
+        "seconds": seconds,
+        "packets": sent,
+        "packets_per_second": (sent - before) as f64 / seconds,
         "ended_by_the_other_side": ends.len(),
+        "reasons": reasons,
+        "seconds_until_ended_first": ends.first(),
         "seconds_until_ended_median": ends.get(ends.len() / 2),
         "seconds_until_ended_last": ends.last(),
         "longest_turn": most_a_turn,
     }))
+}
+
+/// Counts a text, which is the other side's.
+fn count(all: &mut BTreeMap<String, u64>, text: String) {
+    if all.len() < 64 || all.contains_key(&text) {
+        *all.entry(text).or_default() += 1;
+    }
+}
+
+/// Reads what has come to a member, without an answer.
+fn listen(member: &mut Member) -> Result<()> {
+    if let Some(peer) = &mut member.peer
+        && !peer.is_open()?
+    {
+        let why = peer.ended.as_ref().map(End::text).unwrap_or_default();
+        member.end(why);
+    }
+    Ok(())
 }
 
 fn wish_of(what: Misuse, rng: &mut ChaCha8Rng) -> Wish {
@@ -152,37 +235,40 @@ fn wish_of(what: Misuse, rng: &mut ChaCha8Rng) -> Wish {
 /// Every living member does its part.
 fn turn(
     members: &mut [Member],
-    what: Misuse,
     target: &Target,
     crowd: &Crowd,
     rng: &mut ChaCha8Rng,
 ) -> Result<()> {
-    for member in members.iter_mut().filter(|m| m.peer.is_some()) {
+    for member in members {
+        let what = member.what;
+        let Some(peer) = &mut member.peer else {
+            continue;
+        };
         let window = match what {
             Misuse::ClosedWindow => Some(0),
             Misuse::WindowGames => Some(u32::from(rng.random_bool(0.5))),
             _ => Some(1 << 20),
         };
-        if what == Misuse::Restart {
-            restart(member, target, rng)?;
-            continue;
-        }
-        let alive = match (&mut member.peer, what) {
+        match what {
             // It reads in order to learn of its end, but answers nothing.
-            (Some(peer), Misuse::Silent) => peer.is_open()?,
-            (Some(peer), _) => peer.live(window)? && act(peer, what, crowd, &mut member.sent)?,
-            (None, _) => false,
-        };
-        if !alive {
-            member.ended = Some(member.up.elapsed().as_secs_f64());
-            member.peer = None;
+            Misuse::Silent => listen(member)?,
+            Misuse::Restart => {
+                // An end that came before this turn is one; the restart would begin anew.
+                listen(member)?;
+                restart(member, target, rng)?;
+            }
+            _ if peer.live(window)? => act(peer, what, crowd, &mut member.sent)?,
+            _ => {
+                let why = peer.ended.as_ref().map(End::text).unwrap_or_default();
+                member.end(why);
+            }
         }
     }
     Ok(())
 }
 
-/// One turn of a misuse. True, as the association may live on.
-fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<bool> {
+/// One turn of a misuse.
+fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<()> {
     let times = match what {
         Misuse::Slow => u32::from(sent.is_multiple_of(10)),
         Misuse::EndsAlone | Misuse::Gaps => crowd.burst,
@@ -223,7 +309,7 @@ fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<b
     if what == Misuse::Slow && times == 0 {
         *sent += 1;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// As much as an event takes: four causes of control characters, each of which is shown as five.
@@ -280,10 +366,7 @@ fn restart(member: &mut Member, target: &Target, rng: &mut ChaCha8Rng) -> Result
     socket.set_nonblocking(false)?;
     match Peer::connect(socket, target, &member.wish, rng) {
         Ok(peer) => member.peer = Some(peer),
-        Err(_) => {
-            member.ended = Some(member.up.elapsed().as_secs_f64());
-            member.peer = None;
-        }
+        Err(error) => member.end(error.to_string()),
     }
     member.sent += 2;
     Ok(())

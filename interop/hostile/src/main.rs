@@ -136,21 +136,20 @@ enum Attack {
 }
 
 fn main() -> Result<()> {
+    // Many peers need many sockets.
+    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+    let limit = rustix::process::Rlimit {
+        current: most,
+        maximum: most,
+    };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, limit)?;
     let line = match Arguments::parse().attack {
         Attack::Flood { kind, target, pace } => flood::run(kind, &target, &pace)?,
         Attack::Hold {
             what,
             target,
             crowd,
-        } => {
-            let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
-            let limit = rustix::process::Rlimit {
-                current: most,
-                maximum: most,
-            };
-            rustix::process::setrlimit(rustix::process::Resource::Nofile, limit)?;
-            hold::run(what, &target, &crowd)?
-        }
+        } => hold::run(what, &target, &crowd)?,
         Attack::Amplify { target, from } => amplify::run(&target, from)?,
         Attack::Camp {
             target,

@@ -43,8 +43,9 @@ pub(crate) fn run(way: Way, ticket: &str, many: &Many) -> Result<Value> {
         async move {
             let key = SecretKey::generate()?;
             while !stranger.is_over() {
+                let begun = Instant::now();
                 let outcome = one(way, &mut stranger, &ticket, &key).await;
-                outcomes.count(&outcome.unwrap_or_else(|e| format!("{e:#}")));
+                outcomes.count(&outcome.unwrap_or_else(|e| format!("{e:#}")), begun);
             }
             Ok(())
         }

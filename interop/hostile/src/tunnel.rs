@@ -49,8 +49,9 @@ pub(crate) fn run(frames: Frames, target: &Target, many: &Many) -> Result<Value>
         let (outcomes, sent) = (outcomes.clone(), sent.clone());
         async move {
             while !stranger.is_over() {
+                let begun = Instant::now();
                 let outcome = one(frames, &mut stranger, &sent).await;
-                outcomes.count(&outcome.unwrap_or_else(|e| format!("{e:#}")));
+                outcomes.count(&outcome.unwrap_or_else(|e| format!("{e:#}")), begun);
             }
             Ok(())
         }

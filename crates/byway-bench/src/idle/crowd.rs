@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// SCTP port of `byway recv`.
 const SCTP_PORT: u16 = 5001;
@@ -29,6 +29,9 @@ pub(crate) struct Arguments {
     /// End each as soon as it is up, or let in: newcomers one after the other
     #[arg(long)]
     leave: bool,
+    /// Send no heartbeats, but for those right after the set-up
+    #[arg(long)]
+    no_heartbeats: bool,
 }
 
 /// Sets them up one after the other, each from an endpoint of its own, and prints how long each took;
@@ -45,7 +48,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let (mut all, mut took) = (Vec::new(), Vec::new());
     for _ in 0..arguments.associations {
         let begun = Instant::now();
-        let (endpoint, association) = runtime.block_on(connect(arguments.port, pass.as_ref()))?;
+        let up = connect(&arguments, pass.as_ref());
+        let (endpoint, association) = runtime.block_on(up)?;
         took.push(begun.elapsed().as_secs_f64());
         if arguments.leave {
             // It may have ended.
@@ -79,6 +83,7 @@ impl Crowd {
         port: u16,
         associations: usize,
         ticket: Option<&Path>,
+        heartbeats: bool,
     ) -> Result<(Crowd, Vec<f64>)> {
         let mut command = Command::new(std::env::current_exe()?);
         command
@@ -86,6 +91,9 @@ impl Crowd {
             .args(["--associations", &associations.to_string()]);
         if let Some(ticket) = ticket {
             command.arg("--ticket").arg(ticket);
+        }
+        if !heartbeats {
+            command.arg("--no-heartbeats");
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().context("cannot start the peers")?;
@@ -158,10 +166,14 @@ impl Pass {
 }
 
 /// An association from an endpoint of its own, which is let in.
-async fn connect(port: u16, pass: Option<&Pass>) -> Result<(Endpoint, Association)> {
+async fn connect(arguments: &Arguments, pass: Option<&Pass>) -> Result<(Endpoint, Association)> {
     let local: SocketAddr = ([127, 0, 0, 1], 0).into();
-    let endpoint = Endpoint::bind(EndpointOptions::new([local]))?;
-    let to = [([127, 0, 0, 1], port).into()];
+    let mut options = EndpointOptions::new([local]);
+    if arguments.no_heartbeats {
+        options.config.hb.interval = Duration::from_secs(3600);
+    }
+    let endpoint = Endpoint::bind(options)?;
+    let to = [([127, 0, 0, 1], arguments.port).into()];
     let association = endpoint.connect(&to, SCTP_PORT).await?;
     if let Some(pass) = pass {
         pass.show(&association).await?;

@@ -227,13 +227,15 @@ impl Carrier {
         self: &Arc<Carrier>,
         mut open: impl FnMut(Connection, String),
     ) -> Failure {
+        // Also when this is dropped before its end, as for a peer that is given up.
+        let _over = Over(self);
         // A channel that is not sealed gives the parts of a message.
         let mut joiner = Joiner::new(self.association(), HEADER + BLOCK);
-        let failure = loop {
+        loop {
             let received = match self.channel.recv().await {
                 Ok(Some(received)) => received,
-                Ok(None) => break Failure::new(Kind::Lost, "the other side has ended"),
-                Err(failure) => break failure,
+                Ok(None) => return Failure::new(Kind::Lost, "the other side has ended"),
+                Err(failure) => return failure,
             };
             let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             self.heard.store(now, Ordering::Relaxed);
@@ -247,14 +249,9 @@ impl Carrier {
                 self.association().count_violation();
                 // Refused when it has ended already.
                 let _ = self.association().abort(failure.reason());
-                break failure;
+                return failure;
             }
-        };
-        let mut table = self.table();
-        table.ended = true;
-        // Each connection sees that its entry has gone.
-        table.entries.clear();
-        failure
+        }
     }
 
     fn take(
@@ -386,6 +383,18 @@ impl Carrier {
     }
 }
 
+/// When it is dropped nobody reads the association any more.
+struct Over<'a>(&'a Carrier);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        let mut table = self.0.table();
+        table.ended = true;
+        // Each connection sees that its entry has gone.
+        table.entries.clear();
+    }
+}
+
 impl Table {
     fn remove(&mut self, number: u32) {
         if let Some(entry) = self.entries.remove(&number)
@@ -406,6 +415,7 @@ fn message(stream: u16, frame: Bytes) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::tunnel::connection::Broken;
     use byway::{Closed, Endpoint, EndpointOptions, LossReason};
     use std::net::SocketAddr;
 
@@ -482,6 +492,29 @@ mod tests {
             serve.close().await;
             peer.close().await;
         }
+    }
+
+    // They waited for a target that does not answer, and kept the association, until TCP gave up.
+    #[tokio::test]
+    async fn connections_are_over_when_nobody_reads_their_association_any_more() {
+        let ((serve, taken), (peer, called)) = pair().await;
+        let carrier = Carrier::new(Channel::plain(taken.clone()), Budget::new());
+        let waiting = Arc::new(Mutex::new(Vec::new()));
+        let (reader, opened) = (carrier.clone(), waiting.clone());
+        let reads = tokio::spawn(async move {
+            let open = |connection, _| opened.lock().unwrap().push(connection);
+            reader.read(open).await
+        });
+        assert!(say(&called, 1, Frame::Open(String::new())).await);
+        settles(|| waiting.lock().unwrap().len() == 1).await;
+        let connection = waiting.lock().unwrap().pop().unwrap();
+        // As for a peer that is given up.
+        reads.abort();
+        let over = tokio::time::timeout(Duration::from_secs(60), connection.over()).await;
+        assert_eq!(over, Ok(Broken::Lost));
+        called.abort(b"done").unwrap();
+        serve.close().await;
+        peer.close().await;
     }
 
     // Half of the ceiling is for one host.

@@ -2,9 +2,9 @@
 
 use super::super::Arguments;
 use super::super::transfer::free_udp_port;
-use super::Part;
+use super::Verdict;
 use super::tools::{Tools, number, rounded};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
 /// Most bytes for a byte.
@@ -14,9 +14,8 @@ const UNANSWERED: &str = "forged COOKIE ECHO";
 /// Most heartbeats to a listed victim.
 const MOST_HEARTBEATS: f64 = 5.0;
 
-pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
+pub(super) fn measure(tools: &Tools, _: &Arguments, verdict: &mut Verdict) -> Result<Value> {
     let mut figures = Map::new();
-    let mut holds = true;
     for (name, addresses) in [("one_address", 1), ("eight_addresses", 8)] {
         let port = free_udp_port()?;
         let bind: Vec<String> = (1..=addresses)
@@ -25,16 +24,17 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
         let _receiver = tools.recv(&bind.join(","), &[])?;
         let line = tools.attack(&["amplify", "--to", &format!("127.0.0.1:{port}")])?;
         let worst = number(&line, "worst")?;
-        holds &= worst <= MOST;
+        verdict.require(worst <= MOST, || {
+            format!("{name}: {worst:.2} bytes for one, and {MOST} are allowed")
+        });
         let mut rows = Map::new();
         for row in line["rows"].as_array().context("no rows")? {
             let request = row["request"].as_str().context("no request")?;
             // Somebody who answers nothing amplifies nothing, and shows nothing.
             let (answers, due) = (number(row, "answers")?, f64::from(request != UNANSWERED));
-            ensure!(
-                answers == due,
-                "'{request}' got {answers} answers, and {due} were due"
-            );
+            verdict.require(answers == due, || {
+                format!("{name}: '{request}' got {answers} answers, and {due} were due")
+            });
             rows.insert(
                 request.into(),
                 json!({
@@ -57,12 +57,22 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
     let _receiver = tools.recv(&format!("127.0.0.1:{port}"), &["--give-up", "1h"])?;
     let camp = tools.attack(&["camp", "--to", &format!("127.0.0.1:{port}")])?;
     let most = number(&camp, "most_to_one")?;
-    ensure!(most > 0.0, "no listed victim was asked");
-    holds &= most <= MOST_HEARTBEATS;
+    let [paid, heard] = [number(&camp, "bytes_sent")?, number(&camp, "bytes")?];
+    // One that is ended early asks few.
+    verdict.require(camp["alive"] == true, || {
+        format!(
+            "the association that lists victims was ended: {}",
+            camp["reason"]
+        )
+    });
+    verdict.require(most > 0.0, || "no listed victim was asked".into());
+    verdict.require(most <= MOST_HEARTBEATS, || {
+        format!("a listed victim got {most} packets, and {MOST_HEARTBEATS} are allowed")
+    });
+    verdict.require(heard <= MOST * paid, || {
+        format!("{heard} bytes to listed victims, for {paid} of the attacker")
+    });
+    eprintln!("  victims: {heard} bytes to all, {most} packets to one at most, for {paid} bytes");
     figures.insert("victims".into(), camp);
-    Ok(Part {
-        name: "amplification",
-        figures: Value::Object(figures),
-        holds,
-    })
+    Ok(Value::Object(figures))
 }

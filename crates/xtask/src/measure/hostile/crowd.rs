@@ -1,16 +1,16 @@
-//! A good transfer, and handshakes, beside 10,000 idle and beside 1,000 hostile associations; the same by
-//! ticket beside 10,000 that were let in by it; and a transfer by ticket beside 1,000 strangers whose secret
-//! is wrong.
+//! A good transfer, and handshakes, beside 10,000 idle associations, beside 1,000 that play with windows and beside
+//! 1,000 of six kinds; the same by ticket beside 10,000 that were let in by it; and a transfer by ticket beside 1,000
+//! strangers whose secret is wrong. The receiver has to tell before and after each round that it has them.
 
 use super::super::Arguments;
 use super::super::transfer::free_udp_port;
-use super::Part;
+use super::Verdict;
 use super::tools::{Running, Tools, json_of, median, number, rounded};
-use crate::process::run_quietly;
+use crate::process::{last_json, run_quietly};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The least shares that are left.
@@ -25,82 +25,194 @@ const IN_EACH: usize = 1000;
 /// Newcomers by ticket of one round. A host may ask 256 at once and 20 a second.
 const NEWCOMERS: usize = 100;
 
-pub(super) fn measure(tools: &Tools, arguments: &Arguments) -> Result<Part> {
+/// Strangers whose secret is wrong: what is refused of them between two looks, at least. Their host may be refused a
+/// hundred a second.
+const LEAST_REFUSED: u64 = 100;
+
+/// A crowd of `hold`.
+struct Kind {
+    name: &'static str,
+    what: &'static str,
+    associations: &'static str,
+    words: &'static [&'static str],
+    /// What the receivers are told for it.
+    told: &'static [&'static str],
+    /// Packets a second that it has to send, all together.
+    least: f64,
+    /// The least share of it that has to be there, and is not let go.
+    least_there: f64,
+}
+
+/// Each association of the last three sends ten times a second; a restart is two packets. What a third of the mixed ones
+/// make a receiver keep reaches its ceiling, or stays below it. Where it is reached, restarts are refused; else one of
+/// them may be under way.
+const KINDS: [Kind; 4] = [
+    Kind {
+        name: "idle",
+        what: "idle",
+        associations: "10000",
+        words: &[],
+        told: &[],
+        least: 0.0,
+        least_there: 1.0,
+    },
+    Kind {
+        name: "window_games",
+        what: "window-games",
+        associations: "1000",
+        words: &[],
+        told: &[],
+        least: 8000.0,
+        least_there: 1.0,
+    },
+    Kind {
+        name: "mixed",
+        what: "mixed",
+        associations: "1000",
+        words: &["--burst", "1"],
+        told: &[],
+        least: 8000.0,
+        least_there: 0.8,
+    },
+    Kind {
+        name: "mixed_below_the_ceiling",
+        what: "mixed",
+        associations: "1000",
+        words: &["--burst", "1"],
+        told: &["--max-memory", "4 GiB"],
+        least: 8000.0,
+        least_there: 0.99,
+    },
+];
+
+pub(super) fn measure(
+    tools: &Tools,
+    arguments: &Arguments,
+    verdict: &mut Verdict,
+) -> Result<Value> {
     let mut figures = Map::new();
-    let mut holds = true;
-    for (name, what, associations) in [
-        ("idle", "idle", "10000"),
-        ("hostile", "window-games", "1000"),
-    ] {
-        let ports = [free_udp_port()?, free_udp_port()?];
-        let [alone, beside] = ports.map(|port| format!("127.0.0.1:{port}"));
-        let words = ["--give-up", "1h"];
-        let _receivers = [tools.recv(&alone, &words)?, tools.recv(&beside, &words)?];
-        let mut crowd = Crowd::gather(tools, &beside, what, associations)?;
-        let wanted: u64 = associations.parse()?;
-        ensure!(
-            crowd.up == wanted,
-            "{} of {wanted} associations were set up",
-            crowd.up
-        );
-        let mut rounds = Vec::new();
-        for _ in 0..arguments.runs {
-            let both = [&alone[..], &beside];
-            let transfers = in_turn(both, |to| transfer(tools, to))?;
-            let handshakes = in_turn(both, |to| handshakes(tools, to))?;
-            rounds.push((transfers, handshakes));
-        }
-        ensure!(crowd.is_alive()?, "the crowd ended before the measurement");
-        crowd.end();
-        let rates: Vec<f64> = rounds.iter().map(|(t, _)| t[1] / t[0]).collect();
-        let hands: Vec<f64> = rounds.iter().map(|(_, h)| h[1] / h[0]).collect();
+    for kind in &KINDS {
+        figures.insert(kind.name.into(), beside(tools, arguments, kind, verdict)?);
+    }
+    let by_ticket = idle_by_ticket(tools, arguments, verdict)?;
+    figures.insert("idle_by_ticket".into(), by_ticket);
+    let strangers = strangers_by_ticket(tools, arguments, verdict)?;
+    figures.insert("handshakes_by_ticket".into(), strangers);
+    Ok(Value::Object(figures))
+}
+
+/// What is left of the rates of transfers and of handshakes.
+struct Shares {
+    name: String,
+    rates: Vec<f64>,
+    hands: Vec<f64>,
+}
+
+impl Shares {
+    /// Judges them; both medians.
+    fn judge(&self, verdict: &mut Verdict) -> [f64; 2] {
+        let Shares { name, rates, hands } = self;
         let (rate, hand) = (median(rates.clone()), median(hands.clone()));
-        holds &= rate >= LEAST_RATE && hand >= LEAST_HANDSHAKES;
         eprintln!(
             "  {name}: transfers {rate:.2} ({rates:.2?}), handshakes {hand:.2} ({hands:.2?})"
         );
-        figures.insert(
-            name.into(),
-            json!({
-                "associations": crowd.up,
-                "transfer_ratio": rounded(rate),
-                "handshake_ratio": rounded(hand),
-                "mb_per_s_alone": median(rounds.iter().map(|(t, _)| t[0]).collect()).round(),
-                "handshakes_per_s_alone": median(rounds.iter().map(|(_, h)| h[0]).collect()).round(),
-            }),
-        );
+        verdict.require(rate >= LEAST_RATE, || {
+            format!("{name}: {rate:.2} of the rate of transfers are left, not {LEAST_RATE}")
+        });
+        verdict.require(hand >= LEAST_HANDSHAKES, || {
+            format!("{name}: {hand:.2} of the rate of handshakes are left, not {LEAST_HANDSHAKES}")
+        });
+        [rate, hand].map(rounded)
     }
-    let (rate, hand, figure) = idle_by_ticket(tools, arguments)?;
-    holds &= rate >= LEAST_RATE && hand >= LEAST_HANDSHAKES;
-    figures.insert("idle_by_ticket".into(), figure);
-    let (rate, figure) = by_ticket(tools, arguments)?;
-    holds &= rate >= LEAST_RATE;
-    figures.insert("handshakes_by_ticket".into(), figure);
-    Ok(Part {
-        name: "crowd",
-        figures: Value::Object(figures),
-        holds,
-    })
+}
+
+/// Requires that the receiver has this share of the crowd.
+fn there(
+    receiver: &Running,
+    (crowd, share): (u64, f64),
+    name: &str,
+    verdict: &mut Verdict,
+) -> Result<u64> {
+    let there = receiver.associations()?;
+    verdict.require(there as f64 >= crowd as f64 * share, || {
+        format!("{name}: the receiver has {there} associations, and the crowd {crowd}")
+    });
+    Ok(there)
+}
+
+/// What transfers and handshakes keep beside a crowd.
+fn beside(
+    tools: &Tools,
+    arguments: &Arguments,
+    kind: &Kind,
+    verdict: &mut Verdict,
+) -> Result<Value> {
+    let ports = [free_udp_port()?, free_udp_port()?];
+    let [alone, beside] = ports.map(|port| format!("127.0.0.1:{port}"));
+    let words = [&["--give-up", "1h"], kind.told].concat();
+    let _alone = tools.recv(&alone, &words)?;
+    let receiver = tools.recv(&beside, &words)?;
+    let name = kind.name;
+    let crowd = Crowd::gather(tools, &beside, kind)?;
+    let (up, wanted): (u64, u64) = (crowd.up, kind.associations.parse()?);
+    verdict.require(up == wanted, || {
+        format!("{name}: {up} of {wanted} associations were set up")
+    });
+    let mut rounds = Vec::new();
+    let all = (up, kind.least_there);
+    let mut least_there = there(&receiver, all, name, verdict)?;
+    for _ in 0..arguments.runs {
+        let both = [&alone[..], &beside];
+        let transfers = in_turn(both, |to| transfer(tools, to))?;
+        let handshakes = in_turn(both, |to| handshakes(tools, to))?;
+        rounds.push((transfers, handshakes));
+        least_there = least_there.min(there(&receiver, all, name, verdict)?);
+    }
+    let told = crowd.end()?;
+    let ended = number(&told, "ended_by_the_other_side")?;
+    verdict.require(ended <= up as f64 * (1.0 - kind.least_there), || {
+        format!("{name}: {ended} of {up} were let go: {}", told["reasons"])
+    });
+    let packets = number(&told, "packets_per_second")?;
+    verdict.require(packets >= kind.least, || {
+        let least = kind.least;
+        format!("{name}: the crowd sent {packets:.0} packets a second, not {least}")
+    });
+    let shares = Shares {
+        name: name.to_owned(),
+        rates: rounds.iter().map(|(t, _)| t[1] / t[0]).collect(),
+        hands: rounds.iter().map(|(_, h)| h[1] / h[0]).collect(),
+    };
+    let [rate, hand] = shares.judge(verdict);
+    eprintln!("  {name}: {packets:.0} packets a second, {least_there} there at least");
+    Ok(json!({
+        "associations": up,
+        "associations_there_at_least": least_there,
+        "packets_per_second": packets.round(),
+        "ended": ended,
+        "transfer_ratio": rate,
+        "handshake_ratio": hand,
+        "mb_per_s_alone": median(rounds.iter().map(|(t, _)| t[0]).collect()).round(),
+        "handshakes_per_s_alone": median(rounds.iter().map(|(_, h)| h[0]).collect()).round(),
+    }))
 }
 
 /// What a transfer by ticket, and newcomers by ticket, keep beside those who were let in by it and say nothing.
-fn idle_by_ticket(tools: &Tools, arguments: &Arguments) -> Result<(f64, f64, Value)> {
+fn idle_by_ticket(tools: &Tools, arguments: &Arguments, verdict: &mut Verdict) -> Result<Value> {
     let ports = [free_udp_port()?, free_udp_port()?];
     let [alone, beside] = ports.map(|port| (port, format!("127.0.0.1:{port}")));
     let words = ["--give-up", "1h"];
     let (_first, alone_ticket) = tools.recv_by_ticket(&alone.1, &words)?;
-    let (_second, beside_ticket) = tools.recv_by_ticket(&beside.1, &words)?;
+    let (receiver, beside_ticket) = tools.recv_by_ticket(&beside.1, &words)?;
     let mut crowd = Vec::new();
     for _ in 0..PROCESSES {
-        let mut command = let_in(tools, &beside, IN_EACH);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let child = command.spawn().context("cannot start the crowd")?;
-        crowd.push(Crowd::of(child, |line| {
+        crowd.push(Crowd::start(let_in(tools, &beside, IN_EACH), |line| {
             let took = line["took"].as_array();
             Ok(took.context("no times of the crowd")?.len() as u64)
         })?);
     }
-    let up: u64 = crowd.iter().map(|c| c.up).sum();
+    let (up, name) = (crowd.iter().map(|c| c.up).sum(), "idle by ticket");
+    let mut least_there = there(&receiver, (up, 1.0), name, verdict)?;
     let (mut rates, mut hands, mut of_alone) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..arguments.runs {
         let both = [&alone_ticket[..], &beside_ticket];
@@ -109,22 +221,30 @@ fn idle_by_ticket(tools: &Tools, arguments: &Arguments) -> Result<(f64, f64, Val
         rates.push(two / one);
         hands.push(second / first);
         of_alone.push((one, first));
+        least_there = least_there.min(there(&receiver, (up, 1.0), name, verdict)?);
     }
-    for part in &mut crowd {
-        ensure!(part.is_alive()?, "the crowd ended before the measurement");
+    let mut alive = 0.0;
+    for part in crowd {
+        alive += number(&part.end()?, "alive")?;
     }
-    let (rate, hand) = (median(rates.clone()), median(hands.clone()));
-    eprintln!(
-        "  idle, by ticket: transfers {rate:.2} ({rates:.2?}), let in {hand:.2} ({hands:.2?})"
-    );
-    let figure = json!({
+    verdict.require(alive == up as f64, || {
+        format!("{name}: {alive} of the {up} peers say that they are still there")
+    });
+    let shares = Shares {
+        name: name.to_owned(),
+        rates,
+        hands,
+    };
+    let [rate, hand] = shares.judge(verdict);
+    Ok(json!({
         "associations": up,
-        "transfer_ratio": rounded(rate),
-        "handshake_ratio": rounded(hand),
+        "associations_there_at_least": least_there,
+        "alive_at_the_end": alive,
+        "transfer_ratio": rate,
+        "handshake_ratio": hand,
         "mb_per_s_alone": median(of_alone.iter().map(|a| a.0).collect()).round(),
         "let_in_per_s_alone": median(of_alone.iter().map(|a| a.1).collect()).round(),
-    });
-    Ok((rate, hand, figure))
+    }))
 }
 
 /// Those who are let in by the ticket of the receiver at this port and address, one after the other.
@@ -145,21 +265,35 @@ fn newcomers(tools: &Tools, to: &(u16, String)) -> Result<f64> {
 /// What a transfer by ticket keeps beside strangers who shake hands without a pause and do not know the
 /// secret. They are there as well while the receiver that is left alone is measured, as they take processors
 /// themselves.
-fn by_ticket(tools: &Tools, arguments: &Arguments) -> Result<(f64, Value)> {
+fn strangers_by_ticket(
+    tools: &Tools,
+    arguments: &Arguments,
+    verdict: &mut Verdict,
+) -> Result<Value> {
     let ports = [free_udp_port()?, free_udp_port()?];
     let [alone, beside] = ports.map(|port| format!("127.0.0.1:{port}"));
     let (_first, alone) = tools.recv_by_ticket(&alone, &[])?;
-    let (_second, beside) = tools.recv_by_ticket(&beside, &[])?;
+    let (receiver, beside) = tools.recv_by_ticket(&beside, &[])?;
     let quiet = transfer(tools, &alone)?;
     let mut attack = tools.hostile(&["tls", "wrong-secret", "--ticket", &beside]);
     attack.args(["--associations", "1000", "--sources", "16"]);
     attack.args(["--seconds", "600"]).stdout(Stdio::null());
     let mut attack = Running::start(attack)?;
     std::thread::sleep(Duration::from_secs(3));
-    let mut rounds = Vec::new();
+    let refused = || receiver.refused("handshakes_refused");
+    let (mut rounds, mut before, mut least_refused) = (Vec::new(), refused()?, u64::MAX);
     for _ in 0..arguments.runs {
         rounds.push(in_turn([&alone, &beside], |to| transfer(tools, to))?);
+        let now = refused()?;
+        least_refused = least_refused.min(now - before);
+        before = now;
     }
+    let refused = before;
+    verdict.require(least_refused >= LEAST_REFUSED, || {
+        format!(
+            "by ticket: {least_refused} handshakes were refused in a round, not {LEAST_REFUSED}"
+        )
+    });
     ensure!(
         attack.is_alive()?,
         "the strangers ended before the measurement"
@@ -169,25 +303,34 @@ fn by_ticket(tools: &Tools, arguments: &Arguments) -> Result<(f64, Value)> {
     let unrelated = median(rounds.iter().map(|t| t[0]).collect()).round();
     eprintln!(
         "  by ticket, 1000 with a wrong secret: transfers {rate:.2} ({rates:.2?}), {unrelated} MB/s where \
-         they attack another receiver, {quiet:.0} without them"
+         they attack another receiver, {quiet:.0} without them; {refused} handshakes refused"
     );
-    let figure = json!({
+    verdict.require(rate >= LEAST_RATE, || {
+        format!("by ticket, beside strangers: {rate:.2} of the rate are left, not {LEAST_RATE}")
+    });
+    Ok(json!({
         "strangers": 1000,
+        "handshakes_refused": refused,
+        "handshakes_refused_in_a_round_at_least": least_refused,
         "transfer_ratio": rounded(rate),
         "mb_per_s_unrelated": unrelated,
         "mb_per_s_without": quiet.round(),
-    });
-    Ok((rate, figure))
+    }))
 }
 
 /// The mean of a figure of two receivers, measured in turn several times, so that what else the machine does meets both
-/// alike.
+/// alike. It is 0 where it cannot be had of the second one, which is beside the crowd.
 fn in_turn(both: [&str; 2], figure: impl Fn(&str) -> Result<f64>) -> Result<[f64; 2]> {
     let mut sums = [0.0; 2];
     for turn in 0..TURNS {
         let first = turn % 2;
         for which in [first, 1 - first] {
-            sums[which] += figure(both[which])?;
+            match figure(both[which]) {
+                Ok(figure) => sums[which] += figure,
+                // Nothing is left of it.
+                Err(error) if which == 1 => eprintln!("  beside: {error:#}"),
+                Err(error) => return Err(error),
+            }
         }
     }
     Ok(sums.map(|sum| sum / TURNS as f64))
@@ -199,7 +342,10 @@ fn transfer(tools: &Tools, to: &str) -> Result<f64> {
     std::fs::File::create(&file)?.set_len(MEGABYTES * 1_000_000)?;
     let begun = Instant::now();
     let mut send = Command::new(&tools.byway);
-    run_quietly(send.args(["send", "--quiet", "--to", to]).arg(&file))?;
+    run_quietly(
+        send.args(["send", "--quiet", "--retries", "0", "--to", to])
+            .arg(&file),
+    )?;
     Ok(MEGABYTES as f64 / begun.elapsed().as_secs_f64())
 }
 
@@ -209,50 +355,69 @@ fn handshakes(tools: &Tools, to: &str) -> Result<f64> {
     number(&line, "per_second")
 }
 
-/// The associations beside which is measured.
-struct Crowd {
+/// The associations beside which is measured: a process that ends with its standard input.
+pub(super) struct Crowd {
     child: Option<Child>,
-    up: u64,
+    says: BufReader<ChildStdout>,
+    /// How many came up.
+    pub(super) up: u64,
 }
 
 impl Crowd {
     /// Starts it and waits until all are up.
-    fn gather(tools: &Tools, to: &str, what: &str, associations: &str) -> Result<Crowd> {
-        let mut command = tools.hostile(&["hold", what, "--to", to, "--ready"]);
-        command.args(["--associations", associations, "--sources", "16"]);
-        command.args(["--seconds", "600"]).stdout(Stdio::piped());
-        let child = command.spawn().context("cannot start the crowd")?;
-        Crowd::of(child, |line| Ok(number(line, "ready")? as u64))
+    fn gather(tools: &Tools, to: &str, kind: &Kind) -> Result<Crowd> {
+        Crowd::hold(tools, to, kind.what, kind.associations, kind.words)
     }
 
-    /// One that was started, and says in its first line how many are up.
-    fn of(mut child: Child, up: impl Fn(&Value) -> Result<u64>) -> Result<Crowd> {
-        let output = child.stdout.take().context("no output")?;
+    /// So many that do nothing.
+    pub(super) fn idle(tools: &Tools, to: &str, associations: u64) -> Result<Crowd> {
+        Crowd::hold(tools, to, "idle", &associations.to_string(), &[])
+    }
+
+    fn hold(tools: &Tools, to: &str, what: &str, all: &str, words: &[&str]) -> Result<Crowd> {
+        let mut command = tools.hostile(&["hold", what, "--to", to, "--ready"]);
+        command.args(["--associations", all, "--sources", "16"]);
+        command.args(["--seconds", "600"]).args(words);
+        Crowd::start(command, |line| Ok(number(line, "ready")? as u64))
+    }
+
+    /// One that says in its first line how many are up.
+    fn start(mut command: Command, up: impl Fn(&Value) -> Result<u64>) -> Result<Crowd> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("cannot start the crowd")?;
+        let says = BufReader::new(child.stdout.take().context("no output")?);
         let mut crowd = Crowd {
             child: Some(child),
+            says,
             up: 0,
         };
         let mut first = String::new();
-        BufReader::new(output).read_line(&mut first)?;
+        crowd.says.read_line(&mut first)?;
         crowd.up = up(&serde_json::from_str(&first).context("the crowd is not up")?)?;
         Ok(crowd)
     }
 
-    /// Whether it still holds its associations.
-    fn is_alive(&mut self) -> Result<bool> {
+    /// Ends it; what it says last. One that has ended before is an error.
+    pub(super) fn end(mut self) -> Result<Value> {
         let child = self.child.as_mut().context("it was ended")?;
-        Ok(child.try_wait()?.is_none())
-    }
-
-    fn end(&mut self) {
-        if let Some(child) = self.child.take() {
-            drop(Running::of(child));
-        }
+        ensure!(
+            child.try_wait()?.is_none(),
+            "the crowd ended before the measurement"
+        );
+        drop(child.stdin.take());
+        let mut rest = String::new();
+        self.says.read_to_string(&mut rest)?;
+        let status = child.wait()?;
+        self.child = None;
+        ensure!(status.success(), "the crowd ended with {status}");
+        last_json(&rest).context("no last line of the crowd")
     }
 }
 
 impl Drop for Crowd {
     fn drop(&mut self) {
-        self.end();
+        if let Some(child) = self.child.take() {
+            drop(Running::of(child));
+        }
     }
 }
