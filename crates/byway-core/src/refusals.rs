@@ -23,8 +23,8 @@ pub enum Rule {
     Associations,
     /// `max_associations_per_peer` was reached.
     AssociationsOfPeer,
-    /// New associations were refused, because three quarters of `max_memory` are used, or of the
-    /// half that one host may use.
+    /// New associations were refused, because three quarters of `max_memory` are used (fifteen sixteenths
+    /// for a host that has fewer than eight), or of the half that one host may use.
     Memory,
     /// An association was aborted, because `max_memory` was used up and it held most.
     Shed,

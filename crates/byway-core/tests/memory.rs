@@ -374,14 +374,23 @@ fn what_is_shed_and_in_which_order() {
         shoot(&mut v, &mut hoarder, &gap, &payload);
     }
     let mut second = v.meet(5, 6003).unwrap();
+    for n in 1..8 {
+        assert!(v.meet(5, 6003 + n).is_some());
+    }
     for _ in 0..5 {
         shoot(&mut v, &mut second, &gap, &payload);
     }
     let full = v.endpoint.memory();
     assert!((2 << 20) / 4 * 3 < full && full <= 2 << 20, "{full}");
-    // 1: nobody new.
-    assert!(v.meet(6, 6004).is_none());
-    assert!(v.endpoint.endpoint_stats().refused >= 1);
+    // 1: no further one of a host that has eight. A newcomer is let in up to fifteen sixteenths.
+    assert!((2 << 20) / 16 * 15 > full, "{full}");
+    assert!(v.meet(5, 6020).is_none());
+    assert_eq!(v.endpoint.endpoint_stats().refused_for_memory, 1);
+    assert!(v.meet(6, 6004).is_some());
+    let (third, rest) = (v.ids[2], (2 << 20) / 16 * 15 - v.endpoint.memory());
+    v.endpoint.charge(third, rest);
+    assert!(v.meet(7, 6004).is_none());
+    v.endpoint.charge(third, 0);
     // 2: no more chunks with a gap before them, but an honest peer's in order.
     let one = Shot {
         gap: 0,

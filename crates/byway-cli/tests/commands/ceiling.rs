@@ -207,23 +207,28 @@ fn a_receiver_below_its_ceiling_lets_nobody_go() {
     }
 }
 
-/// Above three quarters a host that has nothing here is told at once that there is no room. Above seven eighths what
-/// comes out of order is dropped, and a good file goes on.
+/// Above three quarters a host that has eight associations is told at once that there is no room, and a newcomer is let
+/// in. Above seven eighths what comes out of order is dropped, and a good file goes on.
 #[test]
-fn a_receiver_near_its_ceiling_takes_nobody_new_and_no_gaps() {
+fn a_receiver_near_its_ceiling_takes_no_more_of_a_host_and_no_gaps() {
     let dir = folder("near-the-ceiling");
     let server = recv(&dir, &CEILING);
-    let whole = contents(200_000);
+    // One message, and less than the share of an association.
+    let whole = contents(100_000);
     runtime().block_on(bounded(async {
         let attacked = Attacked::of(&server);
         let good = begun(&server, &whole).await;
+        let many: Vec<Raw> = (0..8).map(|_| attacked.up(18)).collect();
         let mut hoarders: Vec<Raw> = (11..16).map(|host| attacked.up(host)).collect();
-        for (raw, part) in hoarders.iter_mut().zip([0.22, 0.44, 0.66, 0.85, 0.9]) {
+        for (raw, part) in hoarders.iter_mut().zip([0.22, 0.44, 0.66, 0.85, 0.88]) {
             attacked.fill(raw, part);
         }
-        let newcomer = Raw::from_host(17, attacked.to);
-        newcomer.send(0, |b| b.init(false, &init_fields(), |_| {}));
-        assert_eq!(newcomer.hear_cause(), cause_code::OUT_OF_RESOURCE);
+        let one_more = Raw::from_host(18, attacked.to);
+        one_more.send(0, |b| b.init(false, &init_fields(), |_| {}));
+        assert_eq!(one_more.hear_cause(), cause_code::OUT_OF_RESOURCE);
+        let newcomer = attacked.up(17);
+        assert!(newcomer.lives());
+        hoarders.push(newcomer);
         let before = attacked.memory();
         let last = &mut hoarders[4];
         last.next_tsn();
@@ -234,6 +239,7 @@ fn a_receiver_near_its_ceiling_takes_nobody_new_and_no_gaps() {
         assert!(attacked.memory() <= before);
         good.data(&whole).await;
         good.end(&whole).await;
+        hoarders.extend(many);
         attacked.is_free_after(&hoarders);
         good.close().await;
     }));

@@ -42,9 +42,10 @@ impl Account {
         self.associations -= usize::from(now == 0);
     }
 
-    /// Whether peers may set up no further association.
-    pub(super) fn refuses_associations(&self) -> bool {
-        self.used >= self.most / 4 * 3
+    /// Whether peers may set up no further association, of hosts that have `few` or of others.
+    pub(super) fn refuses_associations(&self, few: bool) -> bool {
+        let sixteenths = if few { 15 } else { 12 };
+        self.used >= self.most / 16 * sixteenths
     }
 
     /// What associations may still take, if there are so many of them.

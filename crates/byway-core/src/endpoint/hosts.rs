@@ -58,7 +58,7 @@ impl Hosts {
     /// Whether the host of this address uses so much memory that it may set up no further
     /// association.
     pub(super) fn refuses_associations(&self, ip: IpAddr) -> bool {
-        (self.find(ip)).is_some_and(|h| h.account.refuses_associations())
+        (self.find(ip)).is_some_and(|h| h.account.refuses_associations(false))
     }
 
     /// The account of a host, by the number that [`begin`](Self::begin) gave.

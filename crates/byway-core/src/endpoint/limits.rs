@@ -8,10 +8,15 @@ use crate::refusals::Rule;
 use crate::time::Instant;
 use core::net::IpAddr;
 
+/// A host that has fewer associations may set up one while memory is scarce, so that hosts which make this side keep
+/// much do not keep newcomers out.
+const FEW: usize = 8;
+
 impl Endpoint {
     /// The rule by which no further association with a peer at this address is accepted.
     pub(super) fn full_by(&self, ip: IpAddr) -> Option<Rule> {
-        if self.account.refuses_associations() || self.table.hosts.refuses_associations(ip) {
+        let few = self.table.hosts.live(ip) < FEW;
+        if self.account.refuses_associations(few) || self.table.hosts.refuses_associations(ip) {
             Some(Rule::Memory)
         } else if self.table.live() >= self.cfg.max_associations {
             Some(Rule::Associations)

@@ -6,7 +6,8 @@
 //! [`EndpointConfig::max_memory`](crate::EndpointConfig::max_memory). What is shed, in
 //! this order:
 //!
-//! 1. Above three quarters, peers set up no further associations.
+//! 1. Above three quarters, hosts that have eight associations set up no further ones; above fifteen
+//!    sixteenths, nobody does.
 //! 2. Above seven eighths, DATA is dropped (unacknowledged, so it comes again), unless it
 //!    is the first missing chunk of an association that holds less than its share, the
 //!    ceiling divided by the associations.
