@@ -12,7 +12,7 @@ const FINDINGS: [&str; 17] = [
 
 /// What was tried and held, H1 to this, and what the second review found, S1 to this: at least so many rows.
 const HELD: u32 = 10;
-const FOUND: u32 = 47;
+const FOUND: u32 = 50;
 
 /// All Rust files below a folder, but those that were built.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
