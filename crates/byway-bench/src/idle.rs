@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// No side sends heartbeats, but for those right after the set-up
     #[arg(long)]
     no_heartbeats: bool,
-    /// Measure `byway listen`, without a transfer: it serves one association, and 1,024 wait in its backlog
+    /// Measure `byway listen`, without a transfer: it serves one association, and the others wait in its backlog
     #[arg(long, conflicts_with = "ticket")]
     listen: bool,
 }

@@ -28,6 +28,9 @@ pub(super) fn serve(
     serve_with(here, served, ending, Usage::PLAIN)
 }
 
+/// Associations that wait until they are accepted: those of `listen`, which serves one. As many as one host may have.
+const BACKLOG: usize = 16_384;
+
 /// [`serve`] with other settings.
 pub(super) fn serve_with(
     here: &HereArgs,
@@ -49,6 +52,7 @@ pub(super) fn serve_with(
         .workers(workers.count())
         .config(config_for(&here.settings, usage)?);
     options.max_memory = usize::try_from(called.max_memory.0).unwrap_or(usize::MAX);
+    options.backlog = BACKLOG;
     let endpoint = Endpoint::bind(ending.record().watches(options))?;
     ending.aborts(&endpoint);
     give_back::follow(&endpoint);

@@ -1,5 +1,5 @@
 //! What 10,000 idle associations cost a running receiver: memory and processor time, of
-//! `byway recv`, plain and by ticket, and of usrsctp; and 1,000 a `byway listen`.
+//! `byway recv`, plain and by ticket, of usrsctp, and of `byway listen`.
 
 use super::Arguments;
 use super::transfer::{free_udp_port, wait_for_port};
@@ -14,8 +14,6 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 const ASSOCIATIONS: u32 = 10_000;
-/// Those of `listen`, which serves one and lets 1,024 wait in its backlog.
-const LISTENED: u32 = 1000;
 /// Seconds for which processor time is counted.
 const SECONDS: u32 = 20;
 /// Most memory of an association in KiB: 8 kB.
@@ -33,18 +31,14 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     let mut theirs = Vec::new();
     for round in 0..arguments.runs {
         eprintln!("round {} of {}", round + 1, arguments.runs);
-        ours.push(byway(workspace, ASSOCIATIONS, &[])?);
-        sealed.push(byway(workspace, ASSOCIATIONS, &["--ticket"])?);
-        listens.push(byway(workspace, LISTENED, &["--listen"])?);
+        ours.push(byway(workspace, &[])?);
+        sealed.push(byway(workspace, &["--ticket"])?);
+        listens.push(byway(workspace, &["--listen"])?);
         theirs.push(usrsctp(&peer)?);
     }
     eprintln!("without heartbeats");
-    let silent = [byway(workspace, ASSOCIATIONS, &["--no-heartbeats"])?];
-    let silent_sealed = [byway(
-        workspace,
-        ASSOCIATIONS,
-        &["--no-heartbeats", "--ticket"],
-    )?];
+    let silent = [byway(workspace, &["--no-heartbeats"])?];
+    let silent_sealed = [byway(workspace, &["--no-heartbeats", "--ticket"])?];
     let (kib, peer_kib) = (middle(&ours, "kib_each")?, middle(&theirs, "kib_each")?);
     let (cpu, peer_cpu) = (middle(&ours, "cpu_share")?, middle(&theirs, "cpu_share")?);
     println!(
@@ -54,7 +48,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
          {:>10.2} % of it without heartbeats, one run; {:.2} by ticket\n\
          {:>10.2} KiB for each that was let in by a ticket; {:.2} % of a processor\n\
          {:>10.2} and {:.2} KiB {SECONDS} s later\n\
-         {:>10.2} KiB of byway listen for each of {LISTENED}; {:.2} % of a processor\n",
+         {:>10.2} KiB of byway listen for each of {ASSOCIATIONS}; {:.2} % of a processor\n",
         arguments.runs,
         100.0 * cpu,
         100.0 * peer_cpu,
@@ -102,7 +96,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
             "transfer_beside_to_alone_by_ticket": middle(&sealed, "ratio")?,
             "set_up_rate_first_tenth_by_ticket": middle(&sealed, "set_up_rate_first_tenth")?,
             "set_up_rate_last_tenth_by_ticket": middle(&sealed, "set_up_rate_last_tenth")?,
-            "associations_of_listen": LISTENED,
+            "associations_of_listen": ASSOCIATIONS,
             "kib_each_of_listen": middle(&listens, "kib_each")?,
             "kib_each_at_the_end_of_listen": middle(&listens, "kib_each_at_the_end")?,
             "cpu_share_of_listen": middle(&listens, "cpu_share")?,
@@ -157,7 +151,7 @@ fn works_for_nothing(name: &str, runs: &[Value]) -> Result<Vec<String>> {
 }
 
 /// A run of `byway-bench idle`.
-fn byway(workspace: &Workspace, associations: u32, words: &[&str]) -> Result<Value> {
+fn byway(workspace: &Workspace, words: &[&str]) -> Result<Value> {
     let folder = std::env::temp_dir().join(format!("byway-idle-{}", std::process::id()));
     let mut command = limited(workspace.program("byway-bench"));
     command
@@ -165,7 +159,7 @@ fn byway(workspace: &Workspace, associations: u32, words: &[&str]) -> Result<Val
         .args(words)
         .arg("--byway")
         .arg(workspace.program("byway"));
-    command.args(["--associations", &associations.to_string()]);
+    command.args(["--associations", &ASSOCIATIONS.to_string()]);
     command.args(["--seconds", &SECONDS.to_string()]);
     command.args(["--port", &free_udp_port()?.to_string(), "--dir"]);
     let finished = run_to_end(command.arg(&folder));

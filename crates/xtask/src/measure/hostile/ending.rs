@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// Peers. `listen` serves one of them, and the others wait in its backlog of 1,024.
+/// Peers. `listen` serves one of them, and the others wait in its backlog.
 const ASSOCIATIONS: u64 = 1000;
 /// The process has ended within so many seconds.
 const LONGEST: f64 = 1.0;
