@@ -244,7 +244,8 @@ impl Association {
 
     /// Nothing has left on a path for HB.interval. Queues that are empty keep room for a few messages, so that
     /// one message after the other needs no allocation; who is idle does not need it.
-    fn give_idle_memory_back(&mut self) {
+    #[cold]
+    pub(super) fn give_idle_memory_back(&mut self) {
         self.send.give_idle_memory_back();
         self.recv.reassembly.give_idle_memory_back();
     }

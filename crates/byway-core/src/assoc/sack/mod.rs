@@ -40,6 +40,9 @@ use window::GrowthTerms;
 
 pub(super) use blocks::contains;
 
+/// Payload that peers exchange to let each other in. Many of them are idle then, and the next ones need the memory.
+const GREETING: u64 = 4096;
+
 impl Association {
     /// A SACK arrived. It is ignored in CLOSED and COOKIE-WAIT, and if a newer SACK has
     /// already arrived.
@@ -95,6 +98,9 @@ impl Association {
             a_rwnd: sack.a_rwnd,
         });
         self.after_ack(ctx);
+        if self.stats.bytes_acked < GREETING && self.send.ledger.is_empty() {
+            self.give_idle_memory_back();
+        }
     }
 
     /// The cumulative acknowledgement of a SHUTDOWN (section 9.2).
