@@ -4,7 +4,8 @@ use crate::Target;
 use crate::packets::{init_fields, message, packet};
 use anyhow::{Context, Result, bail};
 use byway_wire::{
-    Causes, Chunk, Packet, PacketBuilder, ParamWriter, Params, Tsn, chunk_type, param_type,
+    Causes, Chunk, Packet, PacketBuilder, ParamWriter, Params, RawChunk, Tsn, chunk_type,
+    param_type,
 };
 use rand::Rng;
 use std::cell::Cell;
@@ -182,15 +183,11 @@ impl Peer {
                 continue;
             };
             for raw in packet.chunks().map_while(Result::ok) {
+                self.ended = end(&raw);
+                if self.ended.is_some() {
+                    return Ok(false);
+                }
                 match raw.parse() {
-                    Ok(Chunk::Abort(abort)) => {
-                        self.ended = Some(End::Abort(reason(abort.causes)));
-                        return Ok(false);
-                    }
-                    Ok(Chunk::Shutdown(_)) => {
-                        self.ended = Some(End::Shutdown);
-                        return Ok(false);
-                    }
                     Ok(Chunk::AsconfAck(_)) => self.asconf_acks += 1,
                     Ok(Chunk::Heartbeat(_)) => self.send(|p| p.raw(5, 0, raw.value))?,
                     Ok(Chunk::Data(data)) => {
@@ -217,14 +214,8 @@ impl Peer {
             let Ok(packet) = Packet::parse(&buffer[..read]) else {
                 continue;
             };
-            self.ended = packet
-                .chunks()
-                .map_while(Result::ok)
-                .find_map(|raw| match raw.parse() {
-                    Ok(Chunk::Abort(abort)) => Some(End::Abort(reason(abort.causes))),
-                    Ok(Chunk::Shutdown(_)) => Some(End::Shutdown),
-                    _ => None,
-                });
+            let mut chunks = packet.chunks().map_while(Result::ok);
+            self.ended = chunks.find_map(|raw| end(&raw));
             if self.ended.is_some() {
                 return Ok(false);
             }
@@ -300,6 +291,15 @@ impl Line<'_> {
             }
         }
         bail!("{} does not answer a set-up", self.to);
+    }
+}
+
+/// The end of the association that a chunk tells.
+fn end(raw: &RawChunk<'_>) -> Option<End> {
+    match raw.parse() {
+        Ok(Chunk::Abort(abort)) => Some(End::Abort(reason(abort.causes))),
+        Ok(Chunk::Shutdown(_)) => Some(End::Shutdown),
+        _ => None,
     }
 }
 

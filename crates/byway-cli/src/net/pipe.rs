@@ -7,7 +7,7 @@ use super::open::{self, Unacknowledged, abort_for, connect, prefer, serve};
 use super::patience::Patience;
 use super::progress::Progress;
 use super::protect::{Channel, Destination, Gate, Output, PLAIN, Purpose, To, Uses, admit};
-use super::refused::{self, Refused};
+use super::refused;
 use super::stall::StallMeter;
 use super::standstill::Limit;
 use super::traffic::Traffic;
@@ -125,7 +125,6 @@ async fn admitted(
     match admit(gate, &association).await {
         Ok((channel, _)) => Ok(channel),
         Err(refused) => {
-            Refused::NotLetIn.count();
             abort_for(&association, &refused.failure);
             Err((refused.failure, peer))
         }

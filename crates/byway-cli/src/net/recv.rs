@@ -249,7 +249,6 @@ impl Files {
             Err(refused) => refused,
         };
         log(&refused.failure);
-        Refused::NotLetIn.count();
         if refused.plain {
             // A sender in plain mode reads it; what it has offered is not looked at.
             let channel = Channel::plain(association.clone());

@@ -176,12 +176,8 @@ impl Association {
                 // A listed address is verified when the peer is heard there, not only once per RTO, or rarely: the
                 // peer may have no other way any more.
                 let revives = self.cfg.failover.revival.is_some();
-                // Who denies the association is no sign of it: each heartbeat would get its denial, and the denial the
-                // next heartbeat, without end.
-                let first = &inbound.first;
-                let denied = first.kind == chunk_type::ABORT && first.flags & 1 == 1;
-                if !denied && (failed || unconfirmed && (revives || self.is_asked_rarely(id))) {
-                    self.on_failed_path_heard(ctx, id);
+                if failed || unconfirmed && (revives || self.is_asked_rarely(id)) {
+                    self.on_failed_path_heard(ctx, (id, inbound));
                 }
             }
             None => self.on_unverified_source(ctx, inbound),

@@ -1,9 +1,10 @@
 //! The way back after an outage of all paths (`policy/revival.rs`).
 
-use super::{Association, Ctx};
+use super::{Association, Ctx, Inbound};
 use crate::path::{PathId, PathState, PathTimer, Probe};
 use crate::policy::retransmit::LossCause;
 use crate::time::{Duration, Instant};
+use byway_wire::chunk_type;
 
 /// The shortest time between two heartbeats to a failed path that is heard.
 const LEAST_PACE: Duration = Duration::from_millis(20);
@@ -62,8 +63,16 @@ impl Association {
     /// it was verified is verified now, whatever the settings (RFC 9260 section 5.4): until then
     /// not even a SACK may go there, and the peer may have no other address.
     #[cold]
-    pub(super) fn on_failed_path_heard(&mut self, ctx: &Ctx<'_>, path: PathId) {
-        if !self.state.sends_heartbeats() {
+    pub(super) fn on_failed_path_heard(
+        &mut self,
+        ctx: &Ctx<'_>,
+        (path, inbound): (PathId, &Inbound<'_>),
+    ) {
+        // Who denies the association is no sign of it: each heartbeat would get its denial, and the denial the next
+        // heartbeat, without end.
+        let first = &inbound.first;
+        let denied = first.kind == chunk_type::ABORT && first.flags & 1 == 1;
+        if denied || !self.state.sends_heartbeats() {
             return;
         }
         let p = self.paths.get(path);

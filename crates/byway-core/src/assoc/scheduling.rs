@@ -54,10 +54,7 @@ impl Association {
             rttvar: p.rtt.rttvar(),
             cwnd: w.cwnd,
             flight: w.flight,
-            room: match p.recovery.proportion_room() {
-                Some(room) => room,
-                None => w.cwnd.saturating_sub(w.flight),
-            },
+            room: (p.recovery.proportion_room()).unwrap_or_else(|| self.paths.view().room(path)),
             pmdcs: w.pmdcs,
             least: delivery.and_then(|d| d.least()),
             rate: delivery.and_then(|d| d.rate()),

@@ -32,18 +32,6 @@ struct LocalFields {
     random: Option<Random>,
 }
 
-/// Set-ups of both sides that have met: the last ones.
-pub(super) const MOST_MET: usize = 4;
-
-/// A set-up of this side has met that of its peer.
-pub(super) struct Met {
-    /// Initiate Tag and port of the peer's INIT.
-    tag: u32,
-    port: u16,
-    /// Of this side.
-    id: AssocId,
-}
-
 impl Endpoint {
     /// An INIT (section 5.1, B; section 5.2 if an association exists).
     #[cold]
@@ -109,9 +97,9 @@ impl Endpoint {
     /// from another address and list none.
     fn find_met(&self, inbound: &Inbound<'_>, tag: u32) -> Option<u32> {
         let port = inbound.packet.header().source_port;
-        let met = self.met.iter().find(|m| (m.tag, m.port) == (tag, port))?;
-        let slot = self.table.get(met.id)?;
-        (!slot.ended && slot.assoc.is_setting_up()).then_some(met.id.index)
+        let id = self.met.find((tag, port))?;
+        let slot = self.table.get(id)?;
+        (!slot.ended && slot.assoc.is_setting_up()).then_some(id.index)
     }
 
     /// An INIT from a peer with which no association exists.
@@ -160,12 +148,9 @@ impl Endpoint {
             }
         }
         if a.is_setting_up() {
-            let (tag, port) = (peer.tag, inbound.packet.header().source_port);
             let generation = self.table[index].generation;
-            let id = AssocId { index, generation };
-            self.met.retain(|m| (m.tag, m.port) != (tag, port));
-            self.met.truncate(MOST_MET - 1);
-            self.met.insert(0, Met { tag, port, id });
+            let init = (peer.tag, inbound.packet.header().source_port);
+            self.met.note(init, AssocId { index, generation });
         }
         let cfg = self.table[index].assoc.config().clone();
         let expires = self.send_init_ack(now, inbound, peer, &ours, &cfg);

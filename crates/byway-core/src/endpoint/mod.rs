@@ -19,6 +19,7 @@ mod inbound;
 mod init;
 mod limits;
 mod memory;
+mod met;
 mod out_of_the_blue;
 mod outbound;
 mod owners;
@@ -46,9 +47,8 @@ use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use cookie::CookieKeys;
 use core::net::SocketAddr;
-use init::{MOST_MET, Met};
+use met::Met;
 use schedule::Schedule;
-use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use table::AssociationTable;
@@ -78,7 +78,7 @@ pub struct Endpoint {
     account: Account,
     answers: Answers,
     /// The last set-ups that met one of their peer.
-    met: SmallVec<[Met; MOST_MET]>,
+    met: Met,
     routes: Box<dyn Routes>,
 }
 
@@ -133,7 +133,7 @@ impl Endpoint {
             out: Outbox::new(cfg.observe, cfg.observe_details),
             account: Account::new(cfg.max_memory),
             answers: Answers::new(cfg.seed, part.of),
-            met: SmallVec::new(),
+            met: Met::default(),
             table: AssociationTable::new(cfg.max_memory, part),
             cfg,
             rng,

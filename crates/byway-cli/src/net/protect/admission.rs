@@ -9,6 +9,7 @@ use super::gate::{Gate, Place};
 use super::to::Credentials;
 use crate::failure::{Failure, Kind};
 use crate::net::record;
+use crate::net::refused;
 use byway::{Association, Message};
 use byway_tls::{
     Answer, HANDSHAKE_PPID, Handshake, HandshakeError, PublicKey, Refusal, Request, Session,
@@ -119,6 +120,15 @@ async fn request(
 
 /// Lets an association in, or not.
 pub(in crate::net) async fn admit<'a>(
+    gate: &'a Gate,
+    association: &Association,
+) -> Result<(Channel, Place<'a>), NotAdmitted> {
+    let met = meet(gate, association).await;
+    met.inspect_err(|_| refused::Refused::NotLetIn.count())
+}
+
+/// What an association says to be let in.
+async fn meet<'a>(
     gate: &'a Gate,
     association: &Association,
 ) -> Result<(Channel, Place<'a>), NotAdmitted> {

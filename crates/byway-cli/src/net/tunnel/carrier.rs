@@ -453,6 +453,22 @@ mod tests {
         true
     }
 
+    /// Reads the association, and keeps the connections that its peer opens.
+    fn keeps_what_is_opened(
+        carrier: &Arc<Carrier>,
+    ) -> (
+        Arc<Mutex<Vec<Connection>>>,
+        tokio::task::JoinHandle<Failure>,
+    ) {
+        let waiting = Arc::new(Mutex::new(Vec::new()));
+        let (reader, opened) = (carrier.clone(), waiting.clone());
+        let reads = tokio::spawn(async move {
+            let open = |connection, _| opened.lock().unwrap().push(connection);
+            reader.read(open).await
+        });
+        (waiting, reads)
+    }
+
     async fn settles(what: impl Fn() -> bool) {
         let settled = async {
             while !what() {
@@ -470,12 +486,7 @@ mod tests {
         for len in [1, SMALL + 1, BLOCK] {
             let ((serve, taken), (peer, called)) = pair().await;
             let carrier = Carrier::new(Channel::plain(taken), Budget::new());
-            let waiting = Arc::new(Mutex::new(Vec::new()));
-            let (reader, opened) = (carrier.clone(), waiting.clone());
-            let reads = tokio::spawn(async move {
-                let open = |connection, _| opened.lock().unwrap().push(connection);
-                reader.read(open).await
-            });
+            let (waiting, reads) = keeps_what_is_opened(&carrier);
             let before = serve.memory();
             for connection in 1..=20 {
                 assert!(fill(&called, connection, len).await);
@@ -499,12 +510,7 @@ mod tests {
     async fn connections_are_over_when_nobody_reads_their_association_any_more() {
         let ((serve, taken), (peer, called)) = pair().await;
         let carrier = Carrier::new(Channel::plain(taken.clone()), Budget::new());
-        let waiting = Arc::new(Mutex::new(Vec::new()));
-        let (reader, opened) = (carrier.clone(), waiting.clone());
-        let reads = tokio::spawn(async move {
-            let open = |connection, _| opened.lock().unwrap().push(connection);
-            reader.read(open).await
-        });
+        let (waiting, reads) = keeps_what_is_opened(&carrier);
         assert!(say(&called, 1, Frame::Open(String::new())).await);
         settles(|| waiting.lock().unwrap().len() == 1).await;
         let connection = waiting.lock().unwrap().pop().unwrap();
@@ -522,12 +528,7 @@ mod tests {
     async fn a_peer_whose_connections_keep_too_much_is_let_go() {
         let ((serve, taken), (peer, called)) = pair().await;
         let carrier = Carrier::new(Channel::plain(taken.clone()), Budget::new());
-        let waiting = Arc::new(Mutex::new(Vec::new()));
-        let (reader, opened) = (carrier.clone(), waiting.clone());
-        let reads = tokio::spawn(async move {
-            let open = |connection, _| opened.lock().unwrap().push(connection);
-            reader.read(open).await
-        });
+        let (waiting, reads) = keeps_what_is_opened(&carrier);
         let fills = async {
             for connection in 1..=1000 {
                 if !fill(&called, connection, 1000).await {

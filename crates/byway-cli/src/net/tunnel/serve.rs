@@ -208,10 +208,7 @@ async fn admitted(shared: &Shared, association: &Association) -> Result<Channel,
     };
     match admit(gate, association).await {
         Ok((channel, _)) => Ok(channel),
-        Err(NotAdmitted { failure, .. }) => {
-            Refused::NotLetIn.count();
-            Err(failure)
-        }
+        Err(NotAdmitted { failure, .. }) => Err(failure),
     }
 }
 

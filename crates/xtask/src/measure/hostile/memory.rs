@@ -240,15 +240,10 @@ impl Told {
                 format!("{name}: {back:.2} of the fresh process stay, and {BACK} may")
             });
         }
-        let more = self.more();
+        let more = more(&self.rounds);
         verdict.require(more <= MORE, || {
             format!("{name}: {more:.0} KiB more after each further round, and {MORE} may be")
         });
-    }
-
-    /// KiB of its own that each further round has added at least.
-    fn more(&self) -> f64 {
-        more(self.rounds.iter().map(|round| round.after.own))
     }
 
     fn words(&self) -> String {
@@ -339,9 +334,11 @@ impl<'a> Attacked<'a> {
 }
 
 /// A receiver for each attack, attacked at the same time.
-/// What stays after each further round at least, in what stays after each round.
-fn more(own: impl Iterator<Item = f64> + Clone) -> f64 {
-    let steps = own.clone().skip(1).zip(own).map(|(now, then)| now - then);
+/// KiB of its own that each further round has added at least.
+fn more(rounds: &[Round]) -> f64 {
+    let steps = rounds
+        .windows(2)
+        .map(|two| two[1].after.own - two[0].after.own);
     steps.reduce(f64::min).unwrap_or(0.0)
 }
 
@@ -370,9 +367,8 @@ fn attacked(
     std::thread::sleep(SETTLE);
     let before = memory()?;
     let mut rounds = [const { Vec::<Round>::new() }; AT_ONCE];
-    let own = |rounds: &Vec<Round>| more(rounds.iter().map(|r| r.after.own));
     for round in 0..3 {
-        if round == 2 && rounds.iter().all(|rounds| own(rounds) <= MORE) {
+        if round == 2 && rounds.iter().all(|rounds| more(rounds) <= MORE) {
             break;
         }
         let attacks = begin(PEERS, "15")?;
