@@ -98,6 +98,10 @@ impl Association {
         if gathered.has_data && !self.state.is_closed() {
             if let Some(from) = from {
                 self.note_data_from(ctx, from);
+                let probes = &self.paths.get(from).probe_timeout;
+                if gathered.data.new && probes.waits_for_tail_probe() {
+                    self.probe_tail_when_heard(ctx, from);
+                }
             }
             // Data that fills a gap, or is bundled with COOKIE ECHO, is acknowledged at
             // once (sections 6.2 and 5.1.5).

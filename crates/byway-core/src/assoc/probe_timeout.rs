@@ -83,7 +83,9 @@ impl Association {
         let prompt = p.probe_timeout.asked_at_once() || p.window().flight > p.window().pmdcs;
         let wait = rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
         let mut at = now + wait * p.probe_timeout.backed_off();
+        // What left before the first tail probe says nothing of the wait after it.
         if rule.since == WaitsSince::Sending
+            && p.probe_timeout.backed_off() == 1
             && let Some(left) = self.send.ledger.second_unanswered(path)
         {
             let late = now + rule.lateness(srtt, p.rtt.rttvar());
@@ -200,8 +202,30 @@ impl Association {
             timer: Timer::ProbeTimeout,
             path: Some(path),
         });
-        self.paths.get_mut(path).probe_timeout.sent_tail_probe();
+        self.paths
+            .get_mut(path)
+            .probe_timeout
+            .sent_tail_probe(ctx.now);
         self.doubt_mtu(path);
+    }
+
+    /// New data of the peer arrived on a path whose tail probes were not answered: the peer is there, and its SACKs may
+    /// have gone to a path that is dead, or that it had not verified. So the next tail probe does not wait for its
+    /// time, nor for T3-rtx when there is none left. Few of them leave: each restarts T3-rtx.
+    #[cold]
+    pub(super) fn probe_tail_when_heard(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let Some(rule) = self.cfg.failover.probe_timeout.filter(|r| r.tail_probe) else {
+            return;
+        };
+        let answer = self.answer_time(rule, path);
+        let p = self.paths.get(path);
+        if p.state() == PathState::Active
+            && p.probe_timeout.may_probe_when_heard(ctx.now, answer)
+            && self.send_tail_probe(ctx, path)
+        {
+            let p = self.paths.get_mut(path);
+            p.probe_timeout.sent_when_heard(ctx.now);
+        }
     }
 
     /// A chunk in flight leaves again, whatever the windows are.

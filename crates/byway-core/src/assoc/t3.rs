@@ -56,6 +56,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.timers.flight_gone();
         p.timers.set(PathTimer::ProbeTimeout, None);
+        p.probe_timeout.timed_out();
         p.rtt.forget_timed();
         p.counters.timed_out();
         if !harmless && falls != Some(false) {

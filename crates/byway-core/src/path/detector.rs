@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::policy::Detection;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// How a dead path is detected (`failure.detection`).
 #[derive(Copy, Clone, Debug)]
@@ -66,6 +66,8 @@ impl PathDetector {
 
 /// Most tail probes without an acknowledgement between them.
 const MOST_TAIL_PROBES: u8 = 6;
+/// Most tail probes because the peer's data arrives, until T3-rtx expires.
+const MOST_WHEN_HEARD: u8 = 3;
 
 /// The state of the probe timeout of a path (`failover.probe_timeout`).
 #[derive(Copy, Clone, Debug, Default)]
@@ -77,20 +79,50 @@ pub(crate) struct OwedToProbeTimeout {
     cut_delayed: bool,
     /// Tail probes since the last acknowledgement.
     tail_probes: u8,
+    /// Tail probes because the peer's data arrived, since the last acknowledgement or expiration of T3-rtx.
+    when_heard: u8,
+    /// When the last tail probe left.
+    probed_at: Instant,
     /// When a chunk of the path was last acknowledged.
     acknowledged: Option<Instant>,
 }
 
 impl OwedToProbeTimeout {
     /// A tail probe left: the wait for the next one doubles.
-    pub(crate) fn sent_tail_probe(&mut self) {
+    pub(crate) fn sent_tail_probe(&mut self, now: Instant) {
         self.tail_probes = self.tail_probes.saturating_add(1);
+        self.probed_at = now;
+    }
+
+    /// A tail probe left because the peer's data arrived.
+    pub(crate) fn sent_when_heard(&mut self, now: Instant) {
+        self.when_heard += 1;
+        self.probed_at = now;
+    }
+
+    /// Whether a tail probe was not answered.
+    #[inline]
+    pub(crate) fn waits_for_tail_probe(&self) -> bool {
+        self.tail_probes > 0
+    }
+
+    /// Whether the peer's data that arrives now is a reason for a tail probe. `answer`: the longest time for an answer; the
+    /// wait doubles with each one.
+    pub(crate) fn may_probe_when_heard(&self, now: Instant, answer: Duration) -> bool {
+        self.when_heard < MOST_WHEN_HEARD
+            && now.since(self.probed_at) >= answer * (1 << self.when_heard)
+    }
+
+    /// T3-rtx expired.
+    pub(crate) fn timed_out(&mut self) {
+        self.when_heard = 0;
     }
 
     /// A chunk of the path was acknowledged.
     #[inline]
     pub(crate) fn acknowledged(&mut self, now: Instant) {
         self.tail_probes = 0;
+        self.when_heard = 0;
         self.acknowledged = Some(now);
     }
 

@@ -3,6 +3,7 @@
 
 use crate::common::{A, Pair, Z, assert_drawn, probing};
 use byway_core::config::{Config, InitialCwnd};
+use byway_core::policy::WaitsSince;
 
 fn timed() -> Config {
     let mut c = probing();
@@ -105,6 +106,49 @@ fn tail_probes_back_off_until_t3_expires() {
     let drawn = p.take_drawings_with(&["DATA"]);
     let at: Vec<&str> = drawn.iter().filter_map(|d| d.split(' ').next()).collect();
     assert_eq!(at, ["5000", "5025", "5075", "5175", "5375", "5775"]);
+}
+
+/// As the preset `byway` has it: what leaves says when its answer is due.
+fn since_sending() -> Config {
+    let mut c = timed();
+    let rule = c.failover.probe_timeout.as_mut().unwrap();
+    rule.since = WaitsSince::Sending;
+    c
+}
+
+/// A peer reported on the path that had died until it had verified this one, and so answered none of six probes that left
+/// within 60 ms. The next packet was that of T3-rtx.
+#[test]
+fn tail_probes_back_off_whatever_else_is_in_flight() {
+    let mut p = measured(&since_sending());
+    p.cut(&[0]);
+    p.send_many(A, 1400, 4);
+    p.run(1200);
+    let drawn = p.take_drawings_with(&["DATA 11"]);
+    let at: Vec<&str> = drawn.iter().filter_map(|d| d.split(' ').next()).collect();
+    assert_eq!(at, ["5000", "5025", "5075", "5175", "5375", "5775"]);
+}
+
+#[test]
+fn the_peers_data_asks_for_a_tail_probe_a_few_times() {
+    let mut p = measured(&since_sending());
+    p.lose(|q| q.from == Z && q.text.contains("SACK"));
+    p.send_many(A, 1400, 4);
+    p.run(400);
+    p.take_drawings();
+    // Z is heard again. The wait for its answer is 25 ms, then 50 and 100; the probe that needs no reason leaves at 5775 ms.
+    for _ in 0..35 {
+        p.send_many(Z, 40, 1);
+        p.run(10);
+    }
+    let mut drawn = p.take_drawings_with(&["DATA 11"]);
+    drawn.retain(|d| d.contains("A ->"));
+    let at: Vec<&str> = drawn.iter().filter_map(|d| d.split(' ').next()).collect();
+    assert_eq!(at, ["5410", "5460", "5560"]);
+    // The same with SACKs that arrive.
+    p.heal();
+    p.run(2000);
+    assert_eq!(p.path(A, 0).flight, 0);
 }
 
 #[test]
