@@ -97,7 +97,8 @@ pub enum IcmpMessage {
     /// "Port Unreachable" about a packet in UDP: nothing listens on that UDP port. A set-up tries
     /// the next address at once, and ends when all have said so. An established association
     /// treats it as [`Unreachable`](Self::Unreachable) and as
-    /// [`ProtocolUnreachable`](Self::ProtocolUnreachable) (RFC 6951 section 5.5).
+    /// [`ProtocolUnreachable`](Self::ProtocolUnreachable) (RFC 6951 section 5.5), but the side that accepted does not end by
+    /// it: a translator that has forgotten the peer's binding says the same.
     PortUnreachable,
     /// "Destination Unreachable" with any other code. The path becomes potentially failed, if
     /// another one is active (ICMP9).

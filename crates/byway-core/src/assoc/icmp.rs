@@ -8,6 +8,11 @@
 //! middle of a transfer. So it ends an established association only when it is said again after
 //! RTO.Initial and nothing was heard from the peer in between. It must be about an address that is
 //! confirmed; the same counts for "Port Unreachable".
+//!
+//! The side that accepted hears "Port Unreachable" also from a translator that has forgotten the
+//! binding of a peer behind it (RFC 6951 section 5.1): in an outage, or while it sends and the
+//! translator has restarted. The peer is there, and sends again by itself. So there it never ends
+//! the association.
 
 use super::{Association, Control, Ctx};
 use crate::api::{IcmpMessage, LossReason};
@@ -88,7 +93,7 @@ impl Association {
                 }
             }
             IcmpMessage::PortUnreachable => {
-                if self.has_lost_its_stack(ctx.now) {
+                if !self.setup.accepted && self.has_lost_its_stack(ctx.now) {
                     self.lose(ctx, LossReason::PortUnreachable);
                 } else {
                     self.on_unreachable(ctx, path);

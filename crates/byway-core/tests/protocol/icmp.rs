@@ -80,6 +80,37 @@ fn what_is_said_of_an_unconfirmed_address_ends_nothing() {
     }
 }
 
+// A router that rejects what it has no binding for says so of a client in a long outage, or in a download whose binding is lost.
+// A -> DATA -> lost, and both hear ICMP
+#[test]
+fn port_unreachable_ends_the_association_of_who_connected_alone() {
+    for (message, states) in [
+        (IcmpMessage::PortUnreachable, ["CLOSED", "ESTABLISHED"]),
+        (IcmpMessage::ProtocolUnreachable, ["CLOSED", "CLOSED"]),
+    ] {
+        let mut p = sending(2, &plain());
+        p.send_many(Z, 1000, 1);
+        p.run(500);
+        p.cut(&[0, 1]);
+        for side in [A, Z] {
+            let sent = p
+                .sent
+                .iter()
+                .rfind(|q| q.from == side && q.text.contains("DATA"));
+            let quoted = sent.expect("each side has sent data").bytes[..8].to_vec();
+            for _ in 0..20 {
+                for path in [0, 1] {
+                    p.with(side, |now, e, _| {
+                        e.handle_icmp(now, address(path, 1 - side), &quoted, message)
+                    });
+                }
+                p.run(500);
+            }
+        }
+        assert_eq!([A, Z].map(|side| p.state(side)), states, "{message:?}");
+    }
+}
+
 // Linux sends it when the receive buffer of a raw socket is full.
 #[test]
 fn protocol_unreachable_of_a_peer_that_is_heard_ends_nothing() {
