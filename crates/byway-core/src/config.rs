@@ -360,6 +360,7 @@ impl Config {
             since: WaitsSince::Sending,
             moves: DataMove::HeartbeatOverdue,
             repeats: Repeats::UntilAnswered,
+            heartbeats: 3,
             tail_probe: true,
             ..ProbeTimeout::default()
         });

@@ -255,12 +255,13 @@ impl Association {
         let rto = self.paths.get(path).rtt.rto();
         let revival = self.revival_pace();
         let wait = revival.map_or(rto, |pace| pace.min(rto));
-        // The detector and the revival may send the next heartbeat before the last one is
-        // answered. They share one nonce, so that a late answer counts.
+        // The detector, the revival and the probe timeout may send the next heartbeat before the last one
+        // is answered. They share one nonce, so that a late answer counts.
         let p = self.paths.get(path);
         let under_way = p.heartbeat.under_way();
         let revives = self.cfg.failover.revival.is_some() && p.state() != PathState::Active;
-        let shared = under_way.filter(|_| p.detector.is_probing() || revives);
+        let asks_again = p.probe_timeout.asks_again();
+        let shared = under_way.filter(|_| p.detector.is_probing() || revives || asks_again);
         let probe = Probe {
             nonce: shared.map_or_else(|| ctx.rng.random(), |p| p.nonce),
             sent: ctx.now,

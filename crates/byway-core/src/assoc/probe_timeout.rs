@@ -146,8 +146,14 @@ impl Association {
             self.doubt_mtu(path);
         }
         let moves_at = ctx.now + self.answer_time(rule, path);
+        let more = match rule.moves {
+            DataMove::AtOnce => 0,
+            DataMove::HeartbeatOverdue => rule.heartbeats.saturating_sub(1),
+        };
         let p = self.paths.get_mut(path);
-        p.timers.set(PathTimer::MoveHoldOff, Some(moves_at));
+        let lateness = rule.lateness(p.rtt.srtt().unwrap_or(p.rtt.rto()), p.rtt.rttvar());
+        let due = p.probe_timeout.ask(ctx.now, more, lateness, moves_at);
+        p.timers.set(PathTimer::MoveHoldOff, Some(due));
         self.choose_data_path(ctx, None);
     }
 
@@ -244,6 +250,7 @@ impl Association {
     /// The path answers again, so its losses in this time were due to congestion.
     pub(super) fn end_probe_timeout(&mut self, now: Instant, path: PathId) {
         let p = self.paths.get_mut(path);
+        p.probe_timeout.end_asking();
         if p.timers.get(PathTimer::MoveHoldOff).is_some() {
             p.timers.set(PathTimer::MoveHoldOff, None);
             self.stats.needless_suspicions += 1;
@@ -279,12 +286,21 @@ impl Association {
     /// does not change, because there is no sign of congestion. While older chunks are still
     /// acknowledged, only the heartbeat is lost.
     pub(super) fn on_move_hold_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        if let Some(next) = p.probe_timeout.ask_again(ctx.now) {
+            p.timers.set(PathTimer::MoveHoldOff, Some(next));
+            if p.state() == PathState::Active {
+                self.want_heartbeat(path);
+            }
+            return;
+        }
         let silent_at = self.silent_at(path).filter(|at| *at > ctx.now);
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, silent_at);
         if silent_at.is_some() {
             return;
         }
+        p.probe_timeout.end_asking();
         match p.state() {
             PathState::PotentiallyFailed => {}
             PathState::Active if self.paths.view().alternate(path).is_some() => {

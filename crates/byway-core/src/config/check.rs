@@ -372,6 +372,14 @@ impl Config {
                 "is below rto.min, so the first timeout might end the association (2 min)",
             )?;
         }
+        if let Some(probe) = &self.failover.probe_timeout {
+            rule(
+                (1..=8).contains(&probe.heartbeats),
+                "failover.probe_timeout.heartbeats",
+                probe.heartbeats,
+                "must be 1 to 8 (1)",
+            )?;
+        }
         self.check_trial()?;
         let Some(pf) = &self.failover.potentially_failed else {
             if let PrimarySwitch::Psmr(n) = self.failover.primary_switch {

@@ -85,6 +85,21 @@ pub(crate) struct OwedToProbeTimeout {
     probed_at: Instant,
     /// When a chunk of the path was last acknowledged.
     acknowledged: Option<Instant>,
+    /// The heartbeats that ask the path while its data has not moved.
+    asks: Asks,
+}
+
+/// The heartbeats that ask a path whose acknowledgement is overdue (`failover.probe_timeout.heartbeats`).
+#[derive(Copy, Clone, Debug, Default)]
+struct Asks {
+    /// How many are still to leave.
+    left: u8,
+    /// One that has left asks again.
+    again: bool,
+    /// The time between two of them.
+    pace: Duration,
+    /// When the data moves.
+    moves_at: Instant,
 }
 
 impl OwedToProbeTimeout {
@@ -116,6 +131,48 @@ impl OwedToProbeTimeout {
     /// T3-rtx expired.
     pub(crate) fn timed_out(&mut self) {
         self.when_heard = 0;
+    }
+
+    /// A heartbeat asks the path now, and `more` follow within `lateness`; its data moves at `moves_at`. Returns when
+    /// the next of both is due.
+    pub(crate) fn ask(
+        &mut self,
+        now: Instant,
+        more: u8,
+        lateness: Duration,
+        moves_at: Instant,
+    ) -> Instant {
+        self.asks = Asks {
+            left: more,
+            again: false,
+            pace: lateness / (u32::from(more) + 1),
+            moves_at,
+        };
+        self.next_ask(now)
+    }
+
+    /// Another heartbeat asks the path, if one is left. Returns when the next one, or the move, is due.
+    pub(crate) fn ask_again(&mut self, now: Instant) -> Option<Instant> {
+        self.asks.left = self.asks.left.checked_sub(1)?;
+        self.asks.again = true;
+        Some(self.next_ask(now))
+    }
+
+    fn next_ask(&self, now: Instant) -> Instant {
+        match self.asks.left {
+            0 => self.asks.moves_at,
+            _ => now + self.asks.pace,
+        }
+    }
+
+    /// Whether a heartbeat that leaves asks the same as the one under way.
+    pub(crate) fn asks_again(&self) -> bool {
+        self.asks.again
+    }
+
+    /// The path answers, or its data has moved.
+    pub(crate) fn end_asking(&mut self) {
+        self.asks = Asks::default();
     }
 
     /// A chunk of the path was acknowledged.

@@ -46,6 +46,11 @@ pub struct ProbeTimeout {
     pub moves: DataMove,
     /// What leaves on another path while data has not moved.
     pub repeats: Repeats,
+    /// How many heartbeats ask a path whose acknowledgement is overdue before its data moves, with
+    /// `moves` = [`DataMove::HeartbeatOverdue`] (1; at most 8). The first leaves at once, the others within the
+    /// time that an answer may be late, so that all can be answered in the time that one has.
+    /// Where packets are lost at random, one lost heartbeat, or its answer, moves nothing then.
+    pub heartbeats: u8,
     /// Where no other path is active, repeat the oldest chunk in flight on its own path
     /// (a tail probe, RFC 8985 section 7; false). Its answer shows what was lost long
     /// before T3-rtx expires. Each probe without an answer doubles the wait for the next.
@@ -99,6 +104,7 @@ impl Default for ProbeTimeout {
             since: WaitsSince::default(),
             moves: DataMove::AtOnce,
             repeats: Repeats::default(),
+            heartbeats: 1,
             tail_probe: false,
         }
     }

@@ -205,6 +205,53 @@ fn while_a_path_is_silent_what_is_overdue_follows_on_the_other_one() {
     }
 }
 
+/// A single message is lost, or its SACK. A round trip and the margin are 25 ms.
+#[test]
+fn more_heartbeats_ask_before_data_moves_for_want_of_one() {
+    // How many heartbeats there are, how many of them are lost, and what happens.
+    for (heartbeats, lost, moves) in [(1, 0, false), (1, 1, true), (3, 2, false), (3, 3, true)] {
+        let mut c = early(WaitsSince::Sending);
+        c.failover.probe_timeout.as_mut().unwrap().heartbeats = heartbeats;
+        let mut p = measured(&c);
+        let (mut data, mut asks) = (1, lost);
+        p.lose(move |q| {
+            let left = match q.text.as_str() {
+                text if text.starts_with("DATA") && q.path == 0 => &mut data,
+                "HEARTBEAT" => &mut asks,
+                _ => return false,
+            };
+            let lose = *left > 0;
+            *left -= i32::from(lose);
+            lose
+        });
+        p.send_many(A, 40, 1);
+        p.run(400);
+        let asked = p.take_drawings_with(&["A -> HEARTBEAT ->"]);
+        // The margin of 5 ms has room for three.
+        let expected = match heartbeats {
+            1 => vec!["5025 ms"],
+            _ => vec!["5025 ms", "5026 ms", "5028 ms"],
+        };
+        let at: Vec<String> = asked
+            .iter()
+            .map(|d| d.split(" A").next().unwrap().to_owned())
+            .collect();
+        assert_eq!(
+            at[..expected.len()],
+            expected,
+            "{heartbeats} heartbeats, {lost} lost"
+        );
+        let stats = p.with(A, |_, e, id| e.stats(id)).unwrap();
+        assert_eq!(
+            stats.failovers,
+            u64::from(moves),
+            "{heartbeats} heartbeats, {lost} lost"
+        );
+        assert_eq!(stats.suspicions, 1);
+        assert_eq!(p.take_got(Z).len(), 1);
+    }
+}
+
 #[test]
 fn a_lost_heartbeat_is_an_error_where_nothing_younger_arrived() {
     let mut p = measured(&early(WaitsSince::Sending));

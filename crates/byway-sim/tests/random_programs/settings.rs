@@ -215,6 +215,7 @@ impl Settings {
         });
         if let Some(rule) = &mut c.failover.probe_timeout {
             rule.tail_probe = self.byway & 2 != 0;
+            rule.heartbeats = if self.byway & 20 == 20 { 3 } else { 1 };
             if self.byway & 4 != 0 {
                 rule.moves = DataMove::HeartbeatOverdue;
                 rule.repeats =

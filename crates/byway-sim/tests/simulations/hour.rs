@@ -1,5 +1,5 @@
 //! An hour over two paths that lose packets and never fail, as `experiments/real-networks/hour.toml`
-//! has it: the preset `byway` stays where it is.
+//! and `hour-loads.toml` have it: the preset `byway` stays where it is.
 
 use byway_core::policy::DataMove;
 use byway_core::time::{Duration, Instant};
@@ -9,8 +9,23 @@ use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkConfig, LossModel, Rate, TopologyBuilder};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// One message of 1000 bytes each 10 ms.
-const EVERY: Duration = Duration::from_millis(10);
+/// One message of 1000 bytes each so often, and how long a packet takes one way.
+#[derive(Copy, Clone)]
+struct Load {
+    every: Duration,
+    one_way: Duration,
+}
+
+const FLOW: Load = Load {
+    every: Duration::from_millis(10),
+    one_way: Duration::from_millis(45),
+};
+
+/// No message follows one that is lost before its acknowledgement is overdue.
+const SINGLE: Load = Load {
+    every: Duration::from_millis(100),
+    one_way: Duration::from_millis(10),
+};
 
 fn ip(path: u8, host: u8) -> IpAddr {
     Ipv4Addr::new(10, path, 0, host).into()
@@ -25,14 +40,18 @@ struct Moves {
     needless: u64,
 }
 
-fn moves(config: &Config, minutes: u64, seed: u8) -> Moves {
+const NONE: Moves = Moves {
+    all: 0,
+    needless: 0,
+};
+
+fn moves(load: Load, config: &Config, minutes: u64, seed: u8) -> Moves {
     let time = Duration::from_secs(60 * minutes);
-    let count = minutes * 60 * 1000 / EVERY.as_millis() as u64;
+    let count = minutes * 60 * 1000 / load.every.as_millis() as u64;
     let mut t = TopologyBuilder::new();
     let [a, b] = [1, 2].map(|h| t.add_host(&format!("host {h}"), &[ip(0, h), ip(1, h)]));
     for p in 0..2 {
-        let link = LinkConfig::new(Rate::mbps(10), Duration::from_millis(45))
-            .loss(LossModel::Uniform(0.01));
+        let link = LinkConfig::new(Rate::mbps(10), load.one_way).loss(LossModel::Uniform(0.01));
         t.add_duplex(a.interface(p), b.interface(p), link);
     }
     let mut sim = Simulation::new(t.build(u64::from(seed)).unwrap());
@@ -43,7 +62,7 @@ fn moves(config: &Config, minutes: u64, seed: u8) -> Moves {
         accepted: config.clone(),
         ..EndpointConfig::new(5001, addresses(host), [host ^ seed; 32])
     };
-    let app = Sender::periodic(addresses(2), 5001, config.clone(), 1000, EVERY, count);
+    let app = Sender::periodic(addresses(2), 5001, config.clone(), 1000, load.every, count);
     let a = sim.add_host(a, endpoint(1), app).unwrap();
     let b = sim.add_host(b, endpoint(2), Sink::new()).unwrap();
     // The association lives until its last message has arrived and been told.
@@ -67,12 +86,25 @@ fn moves(config: &Config, minutes: u64, seed: u8) -> Moves {
 #[test]
 fn no_needless_move_in_an_hour_of_one_percent_loss() {
     for seed in 1..=10 {
-        let none = Moves {
-            all: 0,
-            needless: 0,
-        };
-        assert_eq!(moves(&Config::byway(), 60, seed), none, "seed {seed}");
+        assert_eq!(moves(FLOW, &Config::byway(), 60, seed), NONE, "seed {seed}");
     }
+}
+
+/// A packet and the heartbeat that asks for it are both lost some fourteen times an hour, and the second and third heartbeat
+/// with them in a thousand hours.
+#[test]
+fn no_needless_move_where_single_messages_are_lost() {
+    for seed in 1..=10 {
+        assert_eq!(
+            moves(SINGLE, &Config::byway(), 60, seed),
+            NONE,
+            "seed {seed}"
+        );
+    }
+    let mut config = Config::byway();
+    config.failover.probe_timeout.as_mut().unwrap().heartbeats = 1;
+    let seen = moves(SINGLE, &config, 60, 1);
+    assert!(seen.all >= 10, "with one heartbeat: {seen:?}");
 }
 
 /// The control: data that leaves at the probe timeout itself, before a heartbeat is overdue, moves each few seconds.
@@ -81,6 +113,6 @@ fn one_that_moves_at_once_is_seen() {
     let mut config = Config::byway();
     let probe_timeout = config.failover.probe_timeout.as_mut().unwrap();
     probe_timeout.moves = DataMove::AtOnce;
-    let seen = moves(&config, 10, 1);
+    let seen = moves(FLOW, &config, 10, 1);
     assert!(seen.all >= 20 && seen.needless >= 10, "{seen:?}");
 }
