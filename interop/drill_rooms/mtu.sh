@@ -180,9 +180,9 @@ drill_narrow6() {
     done
 }
 
-wide() { # the router's network and the client's card carry 9000 bytes
+wide() { # [ROUTER]: its networks and the cards of the hosts carry 9000 bytes
     local end
-    one_router 1500
+    ${1:-one_router} 1500
     for end in "a e0" "r ra" "r rz" "z e0"; do
         # shellcheck disable=SC2086
         set -- $end
@@ -225,6 +225,52 @@ drill_uneven() {
                 two_routers_of_9000 "$paths"
                 quiet $icmp "$paths"
                 falls "the mtu falls from 9000 to $mtu in mid-transfer, ${SAID[$paths]}, $icmp" 0.8 "$paths" $mtu $both
+            done
+        done
+    done
+}
+
+# The cards carry 9000 bytes, and the network behind the routers never did.
+drill_cards() {
+    local icmp mtu paths path both=10.99.20.1,10.99.21.1
+    wide
+    begin 15 10.91.1.1 10.91.1.1
+    faultless "mtu 9000 at 100 Mbit/s" 10
+    for icmp in told silent; do
+        for mtu in 1500 1400 1280 1000; do
+            wide
+            [ $icmp = told ] || silent
+            narrow $mtu
+            begin 15 10.91.1.1 10.91.1.1
+            beside "a card of 9000 bytes, mtu $mtu behind a router from the start, $icmp"
+        done
+    done
+    wide one_router_of_ipv6
+    begin 15 fd91:1::1 fd91:1::1
+    faultless "mtu 9000 at 100 Mbit/s, IPv6" 10
+    for icmp in told silent; do
+        for mtu in 1500 1280; do
+            wide one_router_of_ipv6
+            [ $icmp = told ] || silent
+            narrow $mtu
+            begin 15 fd91:1::1 fd91:1::1
+            beside "a card of 9000 bytes, mtu $mtu behind a router from the start, IPv6, $icmp"
+            wide one_router_of_ipv6
+            [ $icmp = told ] || silent
+            falls "mtu falls from 9000 to $mtu in mid-transfer, IPv6, $icmp" 0.5 - $mtu fd91:1::1
+        done
+    done
+    for paths in 0 "0 1"; do
+        two_routers_of_9000 "$paths"
+        begin 15 $both $both
+        faultless "9000 bytes, ${SAID[$paths]}" 10
+        for icmp in told silent; do
+            for mtu in 1500 1280 1000; do
+                two_routers_of_9000 "$paths"
+                quiet $icmp "$paths"
+                for path in $paths; do narrow_path "$path" $mtu; done
+                begin 15 $both $both
+                beside "cards of 9000 bytes, mtu $mtu from the start, ${SAID[$paths]}, $icmp"
             done
         done
     done

@@ -72,8 +72,11 @@ pub(super) const MAX_HOLE: u64 = 16 << 20;
 /// A file of so many bytes is sent whole, whatever the receiver has of it. A longer one is worth
 /// a round trip in which the receiver tells.
 pub(super) const SMALL: u64 = 256 * 1024;
-/// File bytes in a DATA message.
+/// File bytes in a DATA message, at most.
 pub(super) const BLOCK: usize = 32 * 1024;
+/// Of the first one of an association; each has twice as many as the one before. A message is written when it is whole, and in
+/// slow start over a long way 32 kB take three round trips.
+pub(super) const FIRST_BLOCK: usize = 1024;
 /// Longest reason.
 const MAX_REASON: usize = 1000;
 

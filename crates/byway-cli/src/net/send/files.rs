@@ -12,7 +12,7 @@ use crate::failure::{Failure, Kind};
 use crate::net::exchange::{Exchange, strange};
 use crate::net::progress::Progress;
 use crate::net::protect::Channel;
-use crate::net::protocol::{BLOCK, Hash, Note, SMALL};
+use crate::net::protocol::{BLOCK, FIRST_BLOCK, Hash, Note, SMALL};
 use crate::net::retries::Reached;
 use byway_lab::show;
 use sha2::{Digest, Sha256};
@@ -39,6 +39,7 @@ pub(super) async fn all_files(
         awaited: VecDeque::new(),
         have: None,
         under: Under::default(),
+        block: FIRST_BLOCK,
     };
     for at in 0..line.sources.len() {
         if line.sources[at].stored.is_none() {
@@ -80,6 +81,8 @@ pub(super) struct Line<'a> {
     have: Option<(usize, u64, Hash)>,
     /// The folder under way.
     pub(super) under: Under,
+    /// File bytes in the next message.
+    block: usize,
 }
 
 impl Line<'_> {
@@ -144,7 +147,7 @@ impl Line<'_> {
         let mut block = vec![0; BLOCK];
         while hashed.at < size {
             let rest = usize::try_from(size - hashed.at).unwrap_or(BLOCK);
-            let want = block.len().min(rest);
+            let want = self.next_block().min(rest);
             let read = hashed.file.read(&mut block[..want]);
             let n = read.map_err(|e| self.unreadable(at, &e))?;
             if n == 0 {
@@ -164,6 +167,13 @@ impl Line<'_> {
             self.reached.take(n as u64);
         }
         Ok(())
+    }
+
+    /// How many bytes of a file the next message has.
+    pub(super) fn next_block(&mut self) -> usize {
+        let bytes = self.block;
+        self.block = BLOCK.min(2 * bytes);
+        bytes
     }
 
     /// Waits until so many bytes may be sent.

@@ -226,7 +226,9 @@ impl Line<'_> {
                 self.reached.take(zeros);
                 continue;
             }
-            let want = block.len().min(usize::try_from(left).unwrap_or(BLOCK));
+            let want = self
+                .next_block()
+                .min(usize::try_from(left).unwrap_or(BLOCK));
             let n = match hashed.file.read_at(&mut block[..want], hashed.at) {
                 Ok(0) => return Ok(Sent::Failed("became shorter while it was sent".to_owned())),
                 Ok(n) => n,
