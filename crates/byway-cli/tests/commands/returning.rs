@@ -13,9 +13,14 @@ const SIZE: usize = 50_000_000;
 
 /// A `send` of this file that has begun and is killed in the middle.
 fn killed(file: &Path, inbox: &Path, to: &str) {
+    ended(file, inbox, to, "KILL");
+}
+
+/// The same with any signal.
+fn ended(file: &Path, inbox: &Path, to: &str, by: &str) {
     let mut send = started(file, to);
     wait_for(inbox, file.file_name().unwrap().to_str().unwrap());
-    signal(&send, "KILL");
+    signal(&send, by);
     send.wait().unwrap();
 }
 
@@ -29,19 +34,33 @@ fn started(file: &Path, to: &str) -> Child {
 
 #[test]
 fn a_sender_that_was_killed_and_runs_again_takes_its_file_over() {
-    let dir = folder("killed");
+    takes_over("killed", "KILL");
+}
+
+/// Ctrl-C tells the receiver that the association ends.
+#[test]
+fn a_sender_that_was_interrupted_and_runs_again_takes_its_file_over() {
+    takes_over("interrupted", "INT");
+}
+
+/// The third run ends long before the receiver's side of the first two would be given up.
+fn takes_over(name: &str, by: &str) {
+    let dir = folder(name);
     let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
     std::fs::write(&file, contents(SIZE)).unwrap();
     let mut server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
-    killed(&file, &inbox, &server.addresses);
-    killed(&file, &inbox, &server.addresses);
-    let out = run(&[
-        "send",
-        file.to_str().unwrap(),
-        "--json",
-        "--to",
-        &server.addresses,
-    ]);
+    ended(&file, &inbox, &server.addresses, by);
+    ended(&file, &inbox, &server.addresses, by);
+    let mut again = byway()
+        .args(["send", file.to_str().unwrap(), "--json"])
+        .args(["--to", &server.addresses])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let status = ends_within(&mut again, Duration::from_secs(60));
+    let out = again.wait_with_output().unwrap();
+    assert_eq!(status, Some(0), "{}", text(&out.stderr));
     let shown = text(&out.stdout);
     assert!(out.status.success(), "{shown} {}", text(&out.stderr));
     let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
