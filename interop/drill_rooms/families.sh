@@ -46,15 +46,21 @@ means() { # NAME ADDRESS...: what a name means in a
     for address in "${@:2}"; do echo "$address $1"; done > "/etc/netns/${ID}a/hosts"
 }
 
-drill_families() {
-    local SERVER=(--json) both=10.93.0.2,fd93:1::2
+# For the controls, too.
+from_ipv4_to_ipv6() {
+    local SERVER=(--json)
     two_families
-    begin 15 $both $both
+    begin 15 10.93.0.2,fd93:1::2 10.93.0.2,fd93:1::2
     middle 0.8 e0
     deafen z e0
     deafen a e0
     complete "IPv4 and IPv6, the path of IPv4 is cut" 6
     stalled_less "from IPv4 to IPv6" 250
+}
+
+drill_families() {
+    local SERVER=(--json) both=10.93.0.2,fd93:1::2
+    from_ipv4_to_ipv6
 
     two_families
     begin 15 fd93:1::2,10.93.0.2 fd93:1::2,10.93.0.2

@@ -422,6 +422,9 @@ two_addresses() { # UPLINKS
     seen_at_z "nat, $1 uplinks, a server with two addresses" $to
 }
 
+# For the controls.
+two_addresses_of_one_card() { two_addresses 1; }
+
 drill_nat() {
     local SERVER=(--json)
     translators 1
