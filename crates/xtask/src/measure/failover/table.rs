@@ -261,7 +261,8 @@ mod tests {
     #[test]
     fn a_phase_that_never_went_on_is_the_longest() {
         type Phases<'a> = (&'a [u64], usize);
-        let rows: [(Phases<'_>, Phases<'_>, Option<(&str, f64)>); 5] = [
+        type Best = Option<(&'static str, f64)>;
+        let rows: [(Phases<'_>, Phases<'_>, Best); 5] = [
             // The good one stays in the comparison.
             ((&[20, 25], 1), (&[100, 100, 100], 0), Some(("a", 0.5))),
             ((&[20], 2), (&[100, 100, 100], 0), Some(("b", 2.0))),
