@@ -17,9 +17,9 @@ Offloads are off, so that one drop is one packet. Over round trips of 20 and 90 
 the bridge; it delays and drops, and its TCP is bench/tcp/stream.c, compiled. The last line is JSON.
 
 The status is 1, with a sentence, if by the medians byway is
-- lossy: behind the better TCP at 5 %, or below 0.98 of it at 1 %, where all fill the link and the bytes of headers decide; or, to the
+- lossy: behind the better TCP at 5 %, or below 0.98 of it at 1 % or without loss, where all fill the link and the bytes of headers decide; or, to the
   reader, below 0.998 of what a TCP carries in as many packets (with and without UDP);
-- far: behind the better TCP at 1 or 5 %, over either round trip;
+- far: behind the better TCP at 1 or 5 %, or below 0.98 of it without loss, over either round trip;
 - fairness: outside 0.15 to 0.65 of the queue beside a TCP, in any network. TCP's own share beside TCP goes to 0.74; a flow
   that has less than 0.15 hardly goes on.
 As a control of the first, rfc9260 must be behind the better TCP at 5 % at the bridge; else the status is 1, too.
@@ -194,7 +194,7 @@ class Tcp:
 
 TCPS = ("tcp-cubic", "tcp-reno")
 # What byway must reach of the better TCP, by loss in per cent.
-LEAST_NEAR, LEAST_FAR = {1: 0.98, 5: 1.0}, {1: 1.0, 5: 1.0}
+LEAST_NEAR, LEAST_FAR = {0: 0.98, 1: 0.98, 5: 1.0}, {0: 0.98, 1: 1.0, 5: 1.0}
 # The same of what reaches the reader, beside what a packet carries: seven seconds have 0.1 % of scatter and more.
 LEAST_STEADY = 0.998
 # Its share beside a TCP.

@@ -46,15 +46,21 @@ means() { # NAME ADDRESS...: what a name means in a
     for address in "${@:2}"; do echo "$address $1"; done > "/etc/netns/${ID}a/hosts"
 }
 
-drill_families() {
-    local SERVER=(--json) both=10.93.0.2,fd93:1::2
+# For the controls, too.
+from_ipv4_to_ipv6() {
+    local SERVER=(--json)
     two_families
-    begin 15 $both $both
+    begin 15 10.93.0.2,fd93:1::2 10.93.0.2,fd93:1::2
     middle 0.8 e0
     deafen z e0
     deafen a e0
     complete "IPv4 and IPv6, the path of IPv4 is cut" 6
     stalled_less "from IPv4 to IPv6" 250
+}
+
+drill_families() {
+    local SERVER=(--json) both=10.93.0.2,fd93:1::2
+    from_ipv4_to_ipv6
 
     two_families
     begin 15 fd93:1::2,10.93.0.2 fd93:1::2,10.93.0.2
@@ -87,8 +93,8 @@ drill_families() {
     one_family 6
 }
 
-# 50 Mbit/s each, round trips of 10 and 300 ms. Both at once are not to be slower than the better one alone, and to gain a
-# tenth at least. The sum would be 2.1 s: the window of the distant path doubles each 300 ms and holds 1.9 MB only after 2.7 s.
+# 50 Mbit/s each, round trips of 10 and 300 ms. Alone the better one carries 25 MB in 4.2 s, and must in 4.6; both at once gain three
+# twentieths at least. The sum would be 2.1 s: the window of the distant path doubles each 300 ms and holds 1.9 MB only after 2.7 s.
 # In the long run they deliver 95 % of the sum.
 drill_far() {
     far_in_short
@@ -96,14 +102,14 @@ drill_far() {
 }
 
 far_in_short() {
-    local alone both
+    local alone both most=4600
     head -c 25000000 /dev/urandom > "$WORK/file"
     far_links '50 packets'
     alone=$(over_far 10.1.0.2)
     both=$(over_far 10.1.0.2,10.2.0.2 --set "concurrent=${CONCURRENT:-on}")
-    [ -n "$alone" ] && [ -n "$both" ] && [ "$both" -le $((alone * 90 / 100)) ]
+    [ -n "$alone" ] && [ -n "$both" ] && [ "$alone" -le $most ] && [ "$both" -le $((alone * 85 / 100)) ]
     verdict "25 MB over paths of 10 and 300 ms at once, in ${both:-?} ms; over the first alone in ${alone:-?} ms" $? \
-        "$(tail -n 1 "$WORK/send.log")"
+        "alone at most $most, at once at most 0.85 of that; $(tail -n 1 "$WORK/send.log")"
 }
 
 far_links() { # QUEUE

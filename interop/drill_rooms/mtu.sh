@@ -158,6 +158,15 @@ drill_narrow() {
     beside "the first path is cut, the second has 1000 bytes, silent"
 }
 
+# For the controls.
+narrow6_from_the_start() {
+    two_routers_of_ipv6
+    silent r
+    narrow_path 0 1280
+    begin 15 fd99:20::1,fd99:21::1 fd99:20::1,fd99:21::1
+    beside "IPv6, the first of two paths has 1280 bytes, silent"
+}
+
 # The same over IPv6, which has no link below 1280 bytes.
 drill_narrow6() {
     local icmp mtu paths path both=fd99:20::1,fd99:21::1
@@ -210,6 +219,12 @@ drill_wide() {
             falls "mtu falls from 9000 to $mtu in mid-transfer, $icmp" 0.5 - $mtu 10.91.1.1
         done
     done
+}
+
+# For the controls.
+uneven_falls() {
+    two_routers_of_9000 0
+    falls "the mtu of the first of two paths falls from 9000 to 1500 in mid-transfer" 0.8 0 1500 10.99.20.1,10.99.21.1
 }
 
 # The first of two paths, or both, carry 9000 bytes, and fall; where it is the first alone, the second has 1500. The cards of

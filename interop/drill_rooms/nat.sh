@@ -183,6 +183,102 @@ drill_rebinding() {
     done
 }
 
+# A download: the side that accepted sends, and the client behind the translator has nothing to say but that it has received.
+download() { # MEGABYTES: `came` of the client grows; its caller's DOWN, SOURCE, SERVE and FORWARD are the processes
+    head -c "${1}000000" /dev/urandom > "$WORK/file"
+    : > "$WORK/came"
+    on z nft 'table ip setups { chain in { type filter hook prerouting priority -300; udp dport 9899 @th,160,8 1 counter; }; }'
+    # `ip netns exec` becomes the program, so that it can be ended.
+    (exec ip netns exec "${ID}z" python3 -c '
+import socket, sys
+with socket.create_server(("127.0.0.1", 7000)) as server:
+    here, _ = server.accept()
+    with open(sys.argv[1], "rb") as file:
+        here.sendfile(file)' "$WORK/file") 2> "$WORK/source.log" &
+    SOURCE=$!
+    (exec ip netns exec "${ID}z" timeout "$LIMIT" "$BYWAY" serve --unprotected --allow 127.0.0.1:7000 --bind 10.92.0.1 "${BOTH[@]}") > "$WORK/serve.log" 2>&1 &
+    SERVE=$!
+    sleep 0.5
+    (exec ip netns exec "${ID}a" timeout "$LIMIT" "$BYWAY" forward --listen 127.0.0.1:7001=127.0.0.1:7000 --to 10.92.0.1 "${BOTH[@]}") > "$WORK/forward.log" 2>&1 &
+    FORWARD=$!
+    sleep 0.5
+    on a timeout "$LIMIT" python3 -c '
+import socket, sys
+with socket.create_connection(("127.0.0.1", 7001)) as here, open(sys.argv[1], "wb", 0) as file:
+    while piece := here.recv(65536):
+        file.write(piece)' "$WORK/came" 2> "$WORK/down.log" &
+    DOWN=$!
+}
+
+downloaded_once() { # NAME STATUS MILLISECONDS PAUSE: the file came, by the association that was there before the fault
+    local status=$2 setups
+    # Else the timeouts of these are waited for.
+    kill $SERVE $FORWARD $SOURCE 2> /dev/null
+    wait $SERVE $FORWARD $SOURCE
+    setups=$(on z nft list chain ip setups in | sed -n 's/.*counter packets \([0-9]*\) .*/\1/p')
+    [ $status = 0 ] && [ -z "$BROKEN" ] && cmp -s "$WORK/file" "$WORK/came" && [ "$setups" = 1 ]
+    verdict "$1: the file comes by the association that was there" $? \
+        "status $status, $(stat -c %s "$WORK/came") bytes of $(stat -c %s "$WORK/file"), $setups INITs; $BROKEN$(tail -n 1 "$WORK/down.log") $(tail -n 1 "$WORK/forward.log") $(tail -n 1 "$WORK/serve.log")"
+    [ "${4:-99999}" -le "$3" ] && [ -z "$BROKEN" ]
+    verdict "$1: data again after ${4:-?} ms" $? "at most $3 ms; $BROKEN"
+}
+
+# What comes from outside and belongs to no binding is for r itself, which says that there is no such port, or nothing.
+unknown() { # dropped|rejected
+    local how=drop
+    # Linux says so to each host once a second, as it comes with it; others say so each time.
+    on r sysctl -qw net.ipv4.icmp_ratelimit=0
+    [ "$1" = dropped ] || how='reject with icmp type port-unreachable'
+    on r nft 'add chain ip drill in { type filter hook input priority 0; }'
+    # shellcheck disable=SC2086
+    on r nft add rule ip drill in iifname out meta l4proto udp counter $how
+}
+
+was_unknown() { # LEAST: packets
+    local packets
+    packets=$(on r nft list chain ip drill in | sed -n 's/.*counter packets \([0-9]*\) .*/\1/p')
+    [ "${packets:-0}" -ge "$1" ] || BROKEN+="$packets packets belonged to no binding, at least $1 are wanted; "
+}
+
+# The client hears nothing and is not heard for so many seconds, so no SACK that was on its way makes the new binding. In them the
+# translator forgets the old one: it has restarted, or it counts what its client sends alone (RFC 4787, REQ-6). Only the client can
+# make a new one, and it may have nothing to send: `forward` sends credit at times, and what is under way of it then is repeated.
+# So this happens several times, and the longest pause counts. As after an outage of all paths, it is a second from the return.
+forgotten_download() { # TIMES SECONDS FORGETS_AFTER dropped|rejected
+    local DOWN SOURCE SERVE FORWARD before status resumed=0 again name
+    name="nat, a download, no uplink for $2 s, the binding is forgotten after $3 s, what comes by it is $4"
+    translators 1
+    limit z e0 20mbit
+    unknown "$4"
+    download $((4 + 5 * $1))
+    for _ in $(seq "$1"); do
+        sleep 1
+        before=$(binding)
+        kill -0 $DOWN || BROKEN+="the download ended before the fault; "
+        deafen a e0
+        on r nft 'table ip uplink { chain in { type filter hook prerouting priority -300; iifname in drop; }; }'
+        sleep "$3"
+        on r conntrack -F > /dev/null 2>&1
+        sleep "$(jq -n "$2 - $3")"
+        on r nft delete table ip uplink
+        on a nft delete table inet cut
+        again=$(resumes_after "$WORK/came")
+        [ "$again" -le "$resumed" ] || resumed=$again
+        [ "$resumed" -le 1000 ] || break
+        [ "$before" != "$(binding)" ] || BROKEN+="the binding did not change, $before; "
+    done
+    wait $DOWN
+    status=$?
+    was_unknown 2
+    downloaded_once "$name" $status 1000 "$resumed"
+}
+
+drill_forgotten() {
+    forgotten_download 5 0.3 0.1 dropped
+    forgotten_download 5 0.3 0.1 rejected
+    forgotten_download 1 30 20 rejected
+}
+
 # Two clients behind one address, with one SCTP port: only the translator's UDP ports tell them apart. With two uplinks,
 # each is behind two such addresses, and the first uplink is cut in the middle.
 neighbours() { # UPLINKS
@@ -325,6 +421,9 @@ two_addresses() { # UPLINKS
     verdict "nat, $1 uplinks, a server with two addresses, the first is cut" $? "status $status; $BROKEN$(tail -n 1 "$WORK/client.log")"
     seen_at_z "nat, $1 uplinks, a server with two addresses" $to
 }
+
+# For the controls.
+two_addresses_of_one_card() { two_addresses 1; }
 
 drill_nat() {
     local SERVER=(--json)

@@ -34,6 +34,21 @@ impl Peer {
     fn never(&self) -> bool {
         self.stalls.iter().any(|s| s.never)
     }
+
+    /// The median in milliseconds, in which a phase that never went on is longer than all others; `None` if that is the median.
+    /// However early the watch of such a phase ended, it makes no peer better; and one such phase does not take a good peer out of
+    /// the comparison.
+    fn median(&self) -> Option<f64> {
+        let ms = |s: &Stall| {
+            if s.never {
+                f64::INFINITY
+            } else {
+                s.seconds * 1e3
+            }
+        };
+        let median = Spread::of(self.stalls.iter().map(ms).collect())?.median;
+        median.is_finite().then_some(median)
+    }
 }
 
 /// Median and extremes in milliseconds.
@@ -69,12 +84,12 @@ impl Cell {
         self.ours.iter().filter(over).count()
     }
 
-    /// The best peer that always went on, and its stall over ours.
+    /// The best peer, and its stall over ours.
     fn best(&self) -> Option<(&'static str, f64)> {
         let ours = spread(&self.ours)?.median;
-        let ratio = |p: &Peer| Some((p.name, spread(&p.stalls)?.median / ours));
-        let went_on = self.peers.iter().filter(|p| !p.never());
-        went_on.filter_map(ratio).min_by(|a, b| a.1.total_cmp(&b.1))
+        let ratio = |p: &Peer| Some((p.name, p.median()? / ours));
+        let ratios = self.peers.iter().filter_map(ratio);
+        ratios.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     pub(super) fn line(&self) -> String {
@@ -183,12 +198,15 @@ impl Report {
             for name in self.asked.iter().filter(|name| !measured(name)) {
                 short.push(format!("{at}: {name} was not measured"));
             }
-            if let Some((name, ratio)) = cell.best()
-                && ratio < 1.0
-            {
-                short.push(format!(
+            match cell.best() {
+                Some((name, ratio)) if ratio < 1.0 => short.push(format!(
                     "{at}: the stall of {name} is {ratio:.2} times that of byway"
-                ));
+                )),
+                // Then nothing is compared.
+                None if cell.peers.iter().any(Peer::never) => {
+                    short.push(format!("{at}: no peer went on"));
+                }
+                _ => {}
             }
         }
         if self.cells.is_empty() {
@@ -237,6 +255,37 @@ mod tests {
         assert_eq!(json["cells"][0]["best_peer"], "fair");
         assert_eq!(report.short().len(), 1, "{:?}", report.short());
         assert!(report.verdict().is_err());
+    }
+
+    /// Stalls in ms, and how many more phases never went on: the best peer and its ratio to 50 ms.
+    #[test]
+    fn a_phase_that_never_went_on_is_the_longest() {
+        type Phases<'a> = (&'a [u64], usize);
+        type Best = Option<(&'static str, f64)>;
+        let rows: [(Phases<'_>, Phases<'_>, Best); 5] = [
+            // The good one stays in the comparison.
+            ((&[20, 25], 1), (&[100, 100, 100], 0), Some(("a", 0.5))),
+            ((&[20], 2), (&[100, 100, 100], 0), Some(("b", 2.0))),
+            ((&[20, 25], 2), (&[100], 0), Some(("b", 2.0))),
+            ((&[], 3), (&[100, 150, 200], 0), Some(("b", 3.0))),
+            ((&[], 3), (&[], 1), None),
+        ];
+        for (a, b, best) in rows {
+            let rtt = Duration::from_millis(20);
+            let mut cell = Cell::new(rtt, Load::Paced, stalls(&[50], false));
+            for (name, (ms, never)) in [("a", a), ("b", b)] {
+                let mut all = stalls(ms, false);
+                all.extend(stalls(&vec![10; never], true));
+                cell.peers.push(Peer::new(name, all));
+            }
+            assert_eq!(cell.best(), best, "{a:?} {b:?}");
+            let lines: Vec<String> = cell.peers.iter().map(Peer::line).collect();
+            assert!(lines[0].contains("never went on"), "{lines:?}");
+            let mut report = Report::new(3, vec!["a", "b"]);
+            report.cells.push(cell);
+            let worse = best.is_none_or(|b| b.1 < 1.0);
+            assert_eq!(report.verdict().is_err(), worse, "{:?}", report.short());
+        }
     }
 
     /// Our stalls, those of the peers, and what is said.
