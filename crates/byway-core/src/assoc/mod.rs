@@ -41,6 +41,7 @@ mod scarcity;
 mod scheduling;
 mod send_failure;
 mod setup;
+mod silence;
 mod state;
 mod statistics;
 mod t3;
@@ -199,6 +200,8 @@ pub(crate) struct Failure {
     no_sctp_since: Option<Instant>,
     /// Where DATA of the peer comes.
     peers_data: peer_moved::PeersData,
+    /// Whether it flows.
+    peers_flow: silence::PeersFlow,
 }
 
 /// Eight in a second: of what a peer may cause without end.

@@ -255,12 +255,12 @@ impl Association {
         let rto = self.paths.get(path).rtt.rto();
         let revival = self.revival_pace();
         let wait = revival.map_or(rto, |pace| pace.min(rto));
-        // The detector, the revival and the probe timeout may send the next heartbeat before the last one
+        // The detector, the revival, the probe timeout and the silence of the peer may send the next heartbeat before the last one
         // is answered. They share one nonce, so that a late answer counts.
         let p = self.paths.get(path);
         let under_way = p.heartbeat.under_way();
         let revives = self.cfg.failover.revival.is_some() && p.state() != PathState::Active;
-        let asks_again = p.probe_timeout.asks_again();
+        let asks_again = p.probe_timeout.asks_again() || self.failure.peers_flow.asks();
         let shared = under_way.filter(|_| p.detector.is_probing() || revives || asks_again);
         let probe = Probe {
             nonce: shared.map_or_else(|| ctx.rng.random(), |p| p.nonce),
@@ -272,7 +272,11 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::Heartbeat, None);
         p.heartbeat.begin(probe);
-        p.timers.set(PathTimer::HeartbeatLost, Some(ctx.now + wait));
+        // One that asks the same again is lost with the first.
+        let is_timed = p.timers.get(PathTimer::HeartbeatLost).is_some();
+        if !(asks_again && shared.is_some() && is_timed) {
+            p.timers.set(PathTimer::HeartbeatLost, Some(ctx.now + wait));
+        }
         p.rtt.measurable_leaves(ctx.now);
         self.observe(ctx, || Observation::HeartbeatSent { path });
         heartbeat_info(path, &probe)

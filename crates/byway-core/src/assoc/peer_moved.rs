@@ -30,6 +30,7 @@ impl Association {
     /// A packet with DATA came on a path.
     #[inline]
     pub(super) fn note_data_from(&mut self, ctx: &mut Ctx<'_>, from: PathId) {
+        self.note_peers_flow(ctx.now, from);
         let ours = self.paths.data();
         if from == ours {
             self.failure.peers_data.with_ours = Some(ours);

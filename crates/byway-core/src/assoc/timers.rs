@@ -17,6 +17,7 @@
 //! | reordering | `PathTimer::Reordering` | a chunk is overdue beside newer acknowledged ones (RFC 8985) | `sack/overdue` |
 //! | MTU probe | `PathTimer::MtuProbe` | a probe of the path's MTU is not answered, or the raise timer of RFC 8899 | `mtu_discovery` |
 //! | pacing | `PathTimer::Pacing` | the path's rate lets more new data leave | the next packets |
+//! | silence | `PathTimer::Silence` | the peer's data may have stopped in the middle of a flow | `silence` |
 //! | move hold-off | `PathTimer::MoveHoldOff` | the heartbeat after the probe timeout is overdue | `probe_timeout` |
 //!
 //! A dialect may have one more.
@@ -179,6 +180,9 @@ impl Association {
         if due(self.path_timer(path, PathTimer::MoveHoldOff)) {
             self.on_move_hold_off(ctx, path);
             self.on_silence_of_source(ctx, path);
+        }
+        if due(self.path_timer(path, PathTimer::Silence)) {
+            self.on_silence(ctx, path);
         }
         if due(self.path_timer(path, PathTimer::DetectorProbe)) {
             self.on_detector_probe(ctx, path);

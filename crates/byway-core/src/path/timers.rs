@@ -30,6 +30,8 @@ pub(crate) enum PathTimer {
     MtuProbe,
     /// The path's rate lets more new data leave (`congestion.pacing`).
     Pacing,
+    /// The peer's data may have stopped (`failover.revival.silence`).
+    Silence,
 }
 
 /// When each timer expires, if it runs.
@@ -39,7 +41,7 @@ pub(crate) struct PathTimers {
     t3: Option<Instant>,
     /// The lowest sequence in flight: its acknowledgement restarts T3-rtx (rule R3).
     earliest_in_flight: Option<u64>,
-    others: [Option<Instant>; 8],
+    others: [Option<Instant>; 9],
     earliest_other: Option<Instant>,
 }
 

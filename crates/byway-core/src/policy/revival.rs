@@ -8,6 +8,9 @@
 //! data in flight on dead paths leaves on it. Off by default: RFC 9260 section 8.3 asks
 //! for one heartbeat per backed-off RTO.
 //!
+//! Who only receives has no data outstanding, and a translator may have forgotten the binding by which the peer's data
+//! came: so who connected asks when that data stops in the middle of a flow.
+//!
 //! The cost is one small packet for each path and pace during an outage. These
 //! heartbeats count no errors when they are lost, or the association would end early.
 
@@ -22,12 +25,18 @@ pub struct Revival {
     /// The time between two heartbeats to a path while no path is active (500 ms).
     #[serde(with = "units::duration")]
     pub pace: Duration,
+    /// How long the peer's data has stopped in the middle of a flow when the side that connected, and has nothing to be acknowledged, asks
+    /// each path with a heartbeat (300 ms, and two round trips at least; 0: never). Until something is heard, one follows at each
+    /// `pace`.
+    #[serde(with = "units::duration")]
+    pub silence: Duration,
 }
 
 impl Default for Revival {
     fn default() -> Revival {
         Revival {
             pace: Duration::from_millis(500),
+            silence: Duration::from_millis(300),
         }
     }
 }

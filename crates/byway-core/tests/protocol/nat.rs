@@ -140,6 +140,34 @@ fn a_rebinding_in_mid_transfer_costs_one_round_trip() {
     }
 }
 
+/// A sends nothing but SACKs, and nothing arrives that it could acknowledge: it asks when the flow has stopped for 300 ms. Its heartbeat opens
+/// the new binding.
+#[test]
+fn a_rebinding_in_a_download_costs_the_silence_and_a_few_round_trips() {
+    let rebound = |silence| {
+        let mut c = untold();
+        c.failover.revival.as_mut().unwrap().silence = ms(silence);
+        let mut p = one_uplink_with(&c);
+        p.send_many(Z, 1000, 300);
+        p.run(70);
+        // No SACK of what is on its way opens it.
+        p.lose(|_| true);
+        p.run(50);
+        p.heal();
+        p.nat = vec![bind(0, outside(1, 4077))];
+        let got = p.take_got(A).len();
+        assert!((16..200).contains(&got), "{got}");
+        (p, 300 - got)
+    };
+    let (mut p, rest) = rebound(300);
+    let pause = time_and_pause(&mut p, [rest, 0])[1];
+    assert!((250..=300 + 2 * ROUND_TRIP).contains(&pause), "{pause} ms");
+    // Without it, the next heartbeat is that of HB.interval.
+    let (mut p, _) = rebound(0);
+    p.run(5000);
+    assert_eq!(p.take_got(A).len(), 0);
+}
+
 /// The preset, on a host that tells nothing of its addresses: neither side knows that the translator
 /// changed anything.
 fn untold() -> Config {

@@ -281,3 +281,42 @@ fn an_association_survives_an_outage_as_long_as_without_revival() {
         assert_eq!(p.state(A), "CLOSED");
     }
 }
+
+/// The data of Z stops. A, which connected, asks after 300 ms, and each half second until it hears something.
+#[test]
+fn who_connected_asks_when_a_flow_stops() {
+    let asks = |messages: usize, every: u64, sender: usize, cut: bool| {
+        let mut p = Pair::up(1, &reviving());
+        for _ in 0..messages {
+            p.send_many(sender, 1000, 1);
+            p.run(every);
+        }
+        p.run(40 - every.min(40));
+        if cut {
+            p.cut(&[0]);
+            p.send_many(sender, 1000, 1);
+        }
+        p.timed = true;
+        p.take_drawings();
+        p.run(2000);
+        let receiver = if sender == A {
+            "Z -> HEARTBEAT ->"
+        } else {
+            "A -> HEARTBEAT ->"
+        };
+        p.take_drawings_with(&[receiver]).len()
+    };
+    // A sender that has nothing more to send answers the first one.
+    assert_eq!(asks(20, 2, Z, false), 1);
+    // One that is not heard is asked at 300, 600, 1100 and 1600 ms, and once more by the RTO of the first.
+    assert!(
+        (4..=6).contains(&asks(20, 2, Z, true)),
+        "{}",
+        asks(20, 2, Z, true)
+    );
+    // Single messages are no flow, and few are none.
+    assert_eq!(asks(30, 400, Z, false), 0);
+    assert_eq!(asks(10, 2, Z, false), 0);
+    // Who accepted does not ask.
+    assert_eq!(asks(20, 2, A, false), 0);
+}
