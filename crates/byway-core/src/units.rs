@@ -118,5 +118,22 @@ mod tests {
         );
         assert!(parse_duration("soon").unwrap_err().contains("200 ms"));
         assert!(parse_duration("-1 s").is_err());
+        let error = parse_duration("40000000 h").unwrap_err();
+        assert!(error.contains("at most 30 years"), "{error}");
+    }
+
+    #[test]
+    fn a_duration_is_written_in_the_largest_unit_that_fits_and_read_back() {
+        for (nanos, text) in [
+            (0, "0 s"),
+            (90_000_000_000, "90 s"),
+            (45_000_000, "45 ms"),
+            (45_001_000, "45001 us"),
+            (1_500, "1500 ns"),
+        ] {
+            let d = Duration::from_nanos(nanos);
+            assert_eq!(format_duration(d), text);
+            assert_eq!(parse_duration(text), Ok(d));
+        }
     }
 }

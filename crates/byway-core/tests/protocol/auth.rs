@@ -248,3 +248,25 @@ fn a_collision_keeps_the_random_numbers() {
         );
     }
 }
+
+/// A list of more hashes or chunk types than there are is not kept: the association is set up without AUTH.
+#[test]
+fn an_offer_of_auth_of_absurd_size_is_no_offer() {
+    for (chunks, hashes, takes) in [(2, 2, true), (256, 2, false), (2, 17, false)] {
+        let mut p = Changing { a: 1, z: 1 }.pair(&changing(), &changing());
+        p.lose(|_| true);
+        crate::common::stranger::set_up(&mut p, crate::common::address(0, A), 77, |w| {
+            w.random(&[7; 32]);
+            w.chunk_list(&vec![chunk_type::ASCONF; chunks]);
+            w.hmac_algo(&vec![3; hashes]);
+        });
+        assert_eq!(p.state(Z), "ESTABLISHED");
+        let answer = p.sent.iter().find(|q| q.text == "INIT ACK").unwrap();
+        let packet = Packet::parse(&answer.bytes).unwrap();
+        let Ok(Chunk::InitAck(ack)) = packet.chunks().next().unwrap().unwrap().parse() else {
+            panic!("an INIT ACK")
+        };
+        let offers = ack.params.find(param_type::RANDOM).is_some();
+        assert_eq!(offers, takes, "{chunks} types, {hashes} hashes");
+    }
+}

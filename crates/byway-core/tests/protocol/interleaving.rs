@@ -594,3 +594,19 @@ fn a_stranger_without_interleaving_is_served_with_data() {
     });
     assert_eq!(p.take_got(Z), [(0, 5)]);
 }
+
+/// RFC 9260 section 9.2: Z has acknowledged that the peer sends nothing more.
+#[test]
+fn what_the_peer_gives_up_after_its_shutdown_is_discarded() {
+    let mut p = Pair::up(1, &interleaving());
+    p.lose(|q| q.text == "SHUTDOWN ACK");
+    p.shutdown(A);
+    p.run(50);
+    assert_eq!(p.state(Z), "SHUTDOWN-ACK-SENT");
+    p.take_discards(Z);
+    let first = p.reader.tsn(A, 1);
+    p.inject(Z, 0, |b| b.i_forward_tsn(first, &[]));
+    let why = "I-FORWARD-TSN in a state that takes no data";
+    assert_eq!(p.take_discards(Z), [why]);
+    assert_eq!(p.state(Z), "SHUTDOWN-ACK-SENT");
+}

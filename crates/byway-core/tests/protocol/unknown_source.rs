@@ -706,3 +706,18 @@ fn a_card_that_was_told_by_name_comes_back() {
     let known: Vec<SocketAddr> = paths(&mut p, Z).iter().map(|x| x.0).collect();
     assert!(known.contains(&outside(2)), "{known:?}");
 }
+
+/// RFC 5061 has a peer find an association by the tag alone only if it is told the wildcard. Where the user forbids that, a
+/// denial asks the address again and adds nothing.
+#[test]
+fn a_denial_adds_no_address_where_the_wildcard_is_forbidden() {
+    let mut config = changing();
+    config.asconf.wildcard = Wildcard::Never;
+    let mut p = known(Changing { a: 2, z: 2 }, config);
+    deny(&mut p, 1);
+    assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
+    p.run(3000);
+    assert_eq!(p.take_drawings_with(&["ASCONF"]), [""; 0]);
+    assert_eq!(p.path_state(A, 1), PathState::Active);
+    p.assert_carries_data();
+}
