@@ -122,6 +122,24 @@ mod tests {
         assert!(error.contains("at most 30 years"), "{error}");
     }
 
+    /// In a file of settings, where a bare number has no unit.
+    #[test]
+    fn a_number_is_no_duration() {
+        use serde::de::{IntoDeserializer, value};
+        let read = |text: &str| {
+            duration::deserialize(IntoDeserializer::<value::Error>::into_deserializer(text))
+        };
+        assert_eq!(read("2 s"), Ok(Duration::from_secs(2)));
+        assert!(
+            read("2 parsecs")
+                .unwrap_err()
+                .to_string()
+                .contains("use ns")
+        );
+        let number = IntoDeserializer::<value::Error>::into_deserializer(2_u64);
+        duration::deserialize(number).unwrap_err();
+    }
+
     #[test]
     fn a_duration_is_written_in_the_largest_unit_that_fits_and_read_back() {
         for (nanos, text) in [

@@ -185,7 +185,11 @@ fn no_preset_contradicts_itself() {
 fn each_setting_that_breaks_a_rule_is_named_with_a_value_that_does_not() {
     use crate::policy::{DeadData, ProbeTimeout};
     type Break = fn(&mut Config);
-    let table: [(Break, &str); 34] = [
+    let table: [(Break, &str); 35] = [
+        (
+            |c| c.failure.detection = probing(10, 0),
+            "failure.detection = dmax 10 s with n 0: n must be 1 to 1000",
+        ),
         (
             |c| c.rto.min = Duration::ZERO,
             "rto.min = 0 s: a timeout of zero",

@@ -1051,12 +1051,20 @@ fn what_waits_for_a_deleted_address_leaves_to_another_one() {
         })
     });
     let (now, to) = (p.now, address(0, Z));
+    let heartbeat = crate::common::packet(A, tag, |b| b.heartbeat(&[1]));
     p.ends[Z].handle_datagram(now, address(1, A), to, &unknown);
+    p.ends[Z].handle_datagram(now, address(1, A), to, &heartbeat);
     p.ends[Z].handle_datagram(now, address(0, A), to, &deletion);
     p.pump(Z);
     let drawn = p.take_drawings();
-    let report = "Z -> ERROR: Unrecognized Chunk Type -> A".to_owned();
-    assert!(drawn.contains(&report), "{drawn:?}");
+    // The answer to the HEARTBEAT would say nothing from elsewhere.
+    assert_drawn(
+        &drawn,
+        &[
+            "Z -> AUTH, ASCONF-ACK -> lost",
+            "Z -> ERROR: Unrecognized Chunk Type -> A",
+        ],
+    );
 
     let (mut p, forger) = Changing { a: 2, z: 1 }.forged();
     p.lose(|q| unasked(q) || q.text.contains("DATA"));

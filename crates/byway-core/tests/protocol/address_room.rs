@@ -343,3 +343,26 @@ fn an_asconf_without_a_source_waits_for_one() {
     let known: Vec<SocketAddr> = paths(&mut p, Z).iter().map(|x| x.0).collect();
     assert!(known.contains(&address(1, A)), "{known:?}");
 }
+
+/// A7: what succeeded may be reported, and need not be. What else an answer has says nothing.
+#[test]
+fn a_change_is_done_if_the_answer_says_so_or_nothing() {
+    for says in [true, false] {
+        let (mut p, forger) = Changing { a: 1, z: 1 }.up();
+        p.lose(|q| q.from == A && q.text.contains("ASCONF"));
+        change(&mut p, A, &[1], &[]);
+        let (serial, ids) = last_asconf(&p);
+        let bytes = forger.packet(Z, p.reader.tags[A], |b| {
+            let mut answer = Vec::new();
+            let mut w = ParamWriter::over(&mut answer);
+            w.adaptation_indication(7);
+            if says {
+                w.success_indication(ids[0]);
+            }
+            b.asconf_ack_raw(serial, &answer);
+        });
+        p.inject_bytes(A, address(0, Z), &bytes);
+        let what = AddressChange::Added(address(1, A));
+        assert_eq!(p.take_events(A), [Event::AddressChanged { what }]);
+    }
+}

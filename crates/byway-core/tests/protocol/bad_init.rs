@@ -104,3 +104,22 @@ fn what_follows_an_unknown_parameter_that_stops_is_not_read() {
         assert_eq!(paths, 1 + listed, "{kind:x}");
     }
 }
+
+/// A peer that is broken, or a copy that was: the set-up goes on with the next one.
+#[test]
+fn an_init_ack_that_cannot_be_read_is_dropped() {
+    let cut: fn(&mut byway_wire::PacketBuilder<'_>) = |b| b.raw(2, 0, &[0; 4]);
+    let overrun: fn(&mut byway_wire::PacketBuilder<'_>) = |b| {
+        let mut value = [1; 20];
+        // A parameter of 60 bytes, of which 4 are there.
+        value[16..].copy_from_slice(&[0, 7, 0, 60]);
+        b.raw(2, 0, &value);
+    };
+    for (write, state) in [(cut, "COOKIE-WAIT"), (overrun, "CLOSED")] {
+        let mut p = Pair::new(1, &plain());
+        p.lose(|q| q.from == Z);
+        p.connect(A, &plain());
+        p.inject(A, 0, write);
+        assert_eq!(p.state(A), state);
+    }
+}

@@ -126,6 +126,7 @@ fn commands_on_what_is_not_there() {
             e.set_primary(now, id, path),
             e.request_heartbeat(now, id, path),
             e.enable_heartbeat(now, id, path, true),
+            e.set_detection(now, id, path, Default::default()),
         ]
     });
     for result in all {
@@ -226,6 +227,11 @@ fn what_the_peer_reports_is_told_in_words() {
         assert_eq!(p.take_events(Z), [Event::PeerError { cause }]);
         assert_eq!(p.state(Z), "ESTABLISHED");
     }
+    // The second cause has a length of 2: what came before it is told.
+    let mut p = Pair::up(1, &plain());
+    p.inject(Z, 0, |b| b.raw(9, 0, &[0, 4, 0, 4, 0, 1, 0, 2]));
+    let cause = "it is out of resources".to_owned();
+    assert_eq!(p.take_events(Z), [Event::PeerError { cause }]);
 }
 
 /// The driver may be late: the association has ended, or the bytes were never ours.
@@ -260,4 +266,7 @@ fn an_endpoint_says_its_settings_and_prints_no_keys() {
     e.release(now, id);
     e.charge(id, 1_000_000);
     assert!(e.config(id).is_none() && e.memory() < 1_000_000);
+    assert!(e.path_stats(id, PathId(0)).is_none() && e.take_undelivered(id).is_none());
+    let error = e.check_send(id, 0, 1).unwrap_err();
+    assert_eq!(error.to_string(), "the association has ended");
 }

@@ -691,32 +691,32 @@ fn an_init_ack_from_elsewhere_does_not_take_the_destination_away() {
 /// The card that took the INIT went while the cookie was at the peer.
 #[test]
 fn an_association_is_accepted_although_the_address_of_its_init_is_gone() {
-    let mut p = Pair::new(2, &plain());
-    p.hand(|q| match &*q.text {
-        "COOKIE ECHO" => Fate::Late(50),
-        _ => Fate::Pass,
-    });
-    p.connect(A, &plain());
-    p.run(30);
-    let gone = address(0, Z).ip();
-    let now = p.now;
-    p.ends[Z].change_local_addresses(now, &[], &[gone]).unwrap();
-    p.run(3000);
-    assert_eq!(p.state(Z), "ESTABLISHED");
-    p.sent.clear();
-    p.send_many(Z, 100, 1);
-    p.run(1000);
-    assert_eq!(p.take_got(A).len(), 1);
-    let sources: Vec<_> = p
-        .sent
-        .iter()
-        .filter(|q| q.from == Z)
-        .map(|q| q.source)
-        .collect();
-    assert!(
-        !sources.is_empty() && sources.iter().all(|s| *s == address(1, Z)),
-        "{sources:?}"
-    );
+    for (gone, left) in [(0, 1), (1, 0)] {
+        let mut p = Pair::new(2, &plain());
+        p.hand(|q| match &*q.text {
+            "COOKIE ECHO" => Fate::Late(50),
+            _ => Fate::Pass,
+        });
+        p.connect_to(A, &[address(gone, Z)], &plain());
+        p.run(30);
+        let now = p.now;
+        p.ends[Z]
+            .change_local_addresses(now, &[], &[address(gone, Z).ip()])
+            .unwrap();
+        p.run(3000);
+        assert_eq!(p.state(Z), "ESTABLISHED");
+        p.sent.clear();
+        p.send_many(Z, 100, 1);
+        p.run(1000);
+        assert_eq!(p.take_got(A).len(), 1);
+        let of_z = p.sent.iter().filter(|q| q.from == Z);
+        let sources: Vec<_> = of_z.map(|q| q.source).collect();
+        let expected = address(left, Z);
+        assert!(
+            !sources.is_empty() && sources.iter().all(|s| *s == expected),
+            "{sources:?}"
+        );
+    }
 }
 
 /// Before the INIT ACK nobody knows the tag of this side but whoever saw the INIT.

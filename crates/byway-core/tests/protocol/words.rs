@@ -2,7 +2,7 @@
 //! names are for programs and do not change.
 
 use crate::common::address;
-use byway_core::{AddressChange, LossReason, PathState, PathTrouble};
+use byway_core::{AddressChange, Event, LossReason, PathState, PathTrouble};
 
 #[test]
 fn each_loss_has_a_name_for_programs_and_words_for_people() {
@@ -72,6 +72,20 @@ fn each_loss_has_a_name_for_programs_and_words_for_people() {
     for (reason, name, words) in rows {
         assert_eq!((reason.name(), &*reason.to_string()), (name, words));
     }
+    // What a peer says is kept, and counts as memory.
+    for (reason, least) in [
+        (Refused("why".into()), 3),
+        (AbortedByPeer("bye!".into()), 4),
+    ] {
+        let undelivered_messages = 0;
+        assert!(reason.text_memory() >= least);
+        let lost = Event::Lost {
+            reason,
+            undelivered_messages,
+        };
+        assert!(lost.text_memory() >= least);
+    }
+    assert_eq!(PeerRestarted.text_memory(), 0);
 }
 
 #[test]
