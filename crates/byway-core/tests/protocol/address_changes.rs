@@ -519,115 +519,118 @@ fn several_asconfs_of_a_packet_are_answered_together() {
     assert_eq!(found, [address(0, A), address(3, A)]);
 }
 
+/// The changes of an ASCONF, the answer, and how many addresses there are afterwards.
+type Refused = (fn(&mut ParamWriter<'_>), &'static str, usize);
+
+const REFUSED: [Refused; 12] = [
+    // F7
+    (
+        |w| {
+            w.delete_ip(1, ip(1));
+            w.delete_ip(2, ip(0));
+        },
+        "ASCONF-ACK: Request to Delete Last Remaining IP Address",
+        1,
+    ),
+    // F8: the source of the packet
+    (
+        |w| {
+            w.delete_ip(1, ip(0));
+        },
+        "ASCONF-ACK: Request to Delete Source IP Address",
+        2,
+    ),
+    // F11: what follows a refused change is refused as well.
+    (
+        |w| {
+            w.delete_ip(1, ip(0));
+            w.add_ip(2, ip(3));
+            w.delete_ip(3, ip(1));
+        },
+        "ASCONF-ACK: Request to Delete Source IP Address: Request to Delete Source IP Address: \
+          Request to Delete Source IP Address",
+        2,
+    ),
+    // A7: what succeeds after a failure is reported.
+    (
+        |w| {
+            w.delete_ip(1, ip(0));
+            w.set_primary(2, ip(1));
+        },
+        "ASCONF-ACK: Request to Delete Source IP Address done",
+        2,
+    ),
+    (
+        |w| {
+            w.add_ip(1, "127.0.0.1".parse().unwrap());
+        },
+        "ASCONF-ACK: Request Refused, No Authorization",
+        2,
+    ),
+    (
+        |w| {
+            w.add_ip(1, "224.0.0.1".parse().unwrap());
+        },
+        "ASCONF-ACK: Request Refused, No Authorization",
+        2,
+    ),
+    // No address of ours reaches that family.
+    (
+        |w| {
+            w.add_ip(1, "2001:db8::1".parse().unwrap());
+        },
+        "ASCONF-ACK: Operation Refused Due to Resource Shortage",
+        2,
+    ),
+    // Section 5.4
+    (
+        |w| {
+            w.set_primary(1, ip(3));
+        },
+        "ASCONF-ACK: Unresolvable Address",
+        2,
+    ),
+    // V2: an unknown parameter.
+    (
+        |w| {
+            w.raw(0xC0FF, &[0, 0, 0, 9, 1, 2, 3, 4]);
+            w.add_ip(1, ip(3));
+        },
+        "ASCONF-ACK: Unrecognized Parameters done",
+        3,
+    ),
+    // RFC 9260 section 3.2.1: this type ends the chunk, too, and this one without a report.
+    (
+        |w| {
+            w.raw(0x40FF, &[0, 0, 0, 9]);
+            w.add_ip(1, ip(3));
+        },
+        "ASCONF-ACK: Unrecognized Parameters",
+        2,
+    ),
+    (
+        |w| {
+            w.raw(0x00FF, &[0, 0, 0, 9]);
+            w.add_ip(1, ip(3));
+        },
+        "ASCONF-ACK",
+        2,
+    ),
+    // A parameter of another chunk says nothing here.
+    (
+        |w| {
+            w.success_indication(9);
+            w.add_ip(1, ip(3));
+        },
+        "ASCONF-ACK",
+        3,
+    ),
+];
+
 /// F7, F8, F9, F11, A7 and the rule for addresses that cannot be paths.
 #[test]
 fn what_is_refused_and_how() {
-    type Write = fn(&mut ParamWriter<'_>);
-    let rows: [(Write, &str, usize); 12] = [
-        // F7
-        (
-            |w| {
-                w.delete_ip(1, ip(1));
-                w.delete_ip(2, ip(0));
-            },
-            "ASCONF-ACK: Request to Delete Last Remaining IP Address",
-            1,
-        ),
-        // F8: the source of the packet
-        (
-            |w| {
-                w.delete_ip(1, ip(0));
-            },
-            "ASCONF-ACK: Request to Delete Source IP Address",
-            2,
-        ),
-        // F11: what follows a refused change is refused as well.
-        (
-            |w| {
-                w.delete_ip(1, ip(0));
-                w.add_ip(2, ip(3));
-                w.delete_ip(3, ip(1));
-            },
-            "ASCONF-ACK: Request to Delete Source IP Address: Request to Delete Source IP Address: \
-          Request to Delete Source IP Address",
-            2,
-        ),
-        // A7: what succeeds after a failure is reported.
-        (
-            |w| {
-                w.delete_ip(1, ip(0));
-                w.set_primary(2, ip(1));
-            },
-            "ASCONF-ACK: Request to Delete Source IP Address done",
-            2,
-        ),
-        (
-            |w| {
-                w.add_ip(1, "127.0.0.1".parse().unwrap());
-            },
-            "ASCONF-ACK: Request Refused, No Authorization",
-            2,
-        ),
-        (
-            |w| {
-                w.add_ip(1, "224.0.0.1".parse().unwrap());
-            },
-            "ASCONF-ACK: Request Refused, No Authorization",
-            2,
-        ),
-        // No address of ours reaches that family.
-        (
-            |w| {
-                w.add_ip(1, "2001:db8::1".parse().unwrap());
-            },
-            "ASCONF-ACK: Operation Refused Due to Resource Shortage",
-            2,
-        ),
-        // Section 5.4
-        (
-            |w| {
-                w.set_primary(1, ip(3));
-            },
-            "ASCONF-ACK: Unresolvable Address",
-            2,
-        ),
-        // V2: an unknown parameter.
-        (
-            |w| {
-                w.raw(0xC0FF, &[0, 0, 0, 9, 1, 2, 3, 4]);
-                w.add_ip(1, ip(3));
-            },
-            "ASCONF-ACK: Unrecognized Parameters done",
-            3,
-        ),
-        // RFC 9260 section 3.2.1: this type ends the chunk, too, and this one without a report.
-        (
-            |w| {
-                w.raw(0x40FF, &[0, 0, 0, 9]);
-                w.add_ip(1, ip(3));
-            },
-            "ASCONF-ACK: Unrecognized Parameters",
-            2,
-        ),
-        (
-            |w| {
-                w.raw(0x00FF, &[0, 0, 0, 9]);
-                w.add_ip(1, ip(3));
-            },
-            "ASCONF-ACK",
-            2,
-        ),
-        // A parameter of another chunk says nothing here.
-        (
-            |w| {
-                w.success_indication(9);
-                w.add_ip(1, ip(3));
-            },
-            "ASCONF-ACK",
-            3,
-        ),
-    ];
-    for (at, (write, answer, count)) in rows.into_iter().enumerate() {
+    for (at, (write, answer, count)) in REFUSED.into_iter().enumerate() {
         let (mut p, forger) = Changing { a: 2, z: 1 }.forged();
         asconf(&mut p, &forger, 0, 1, write);
         let drawn = p.take_drawings_with(&["ASCONF"]);
