@@ -281,6 +281,9 @@ mod tests {
         }
         let names: std::collections::BTreeSet<_> = Rule::ALL.iter().map(|r| r.name()).collect();
         assert_eq!(names.len(), Rule::ALL.len());
+        let words: std::collections::BTreeSet<_> =
+            Rule::ALL.iter().map(ToString::to_string).collect();
+        assert_eq!(words.len(), Rule::ALL.len(), "a log tells them apart");
         let from = |port| SocketAddr::from(([10, 0, 0, 1], port));
         let mut refusals = Refusals::default();
         for port in 1..=1000 {

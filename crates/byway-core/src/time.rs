@@ -120,3 +120,37 @@ impl fmt::Display for Instant {
         write!(f, "{:.6}", self.as_secs_f64())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_rounded_to_nanoseconds_and_nothing_is_before_the_start() {
+        for (secs, nanos) in [
+            (1.5, 1_500_000_000),
+            (0.000_000_000_6, 1),
+            (-1.0, 0),
+            (f64::NAN, 0),
+        ] {
+            assert_eq!(Instant::from_secs_f64(secs).as_nanos(), nanos, "{secs}");
+        }
+        assert_eq!(Instant::from_secs_f64(f64::INFINITY), Instant::FAR_FUTURE);
+    }
+
+    /// As the time of a packet in a log.
+    #[test]
+    fn an_instant_is_written_in_seconds_with_microseconds() {
+        let at = Instant::from_nanos(1_234_567_890);
+        assert_eq!(
+            (format!("{at}"), format!("{at:?}")),
+            ("1.234568".into(), "1.234568s".into())
+        );
+    }
+
+    #[test]
+    fn a_time_that_no_clock_reaches_is_the_far_future() {
+        assert_eq!(Instant::ZERO + Duration::MAX, Instant::FAR_FUTURE);
+        assert_eq!(Instant::from_millis(7) - Duration::MAX, Instant::ZERO);
+    }
+}

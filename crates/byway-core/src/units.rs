@@ -118,5 +118,40 @@ mod tests {
         );
         assert!(parse_duration("soon").unwrap_err().contains("200 ms"));
         assert!(parse_duration("-1 s").is_err());
+        let error = parse_duration("40000000 h").unwrap_err();
+        assert!(error.contains("at most 30 years"), "{error}");
+    }
+
+    /// In a file of settings, where a bare number has no unit.
+    #[test]
+    fn a_number_is_no_duration() {
+        use serde::de::{IntoDeserializer, value};
+        let read = |text: &str| {
+            duration::deserialize(IntoDeserializer::<value::Error>::into_deserializer(text))
+        };
+        assert_eq!(read("2 s"), Ok(Duration::from_secs(2)));
+        assert!(
+            read("2 parsecs")
+                .unwrap_err()
+                .to_string()
+                .contains("use ns")
+        );
+        let number = IntoDeserializer::<value::Error>::into_deserializer(2_u64);
+        duration::deserialize(number).unwrap_err();
+    }
+
+    #[test]
+    fn a_duration_is_written_in_the_largest_unit_that_fits_and_read_back() {
+        for (nanos, text) in [
+            (0, "0 s"),
+            (90_000_000_000, "90 s"),
+            (45_000_000, "45 ms"),
+            (45_001_000, "45001 us"),
+            (1_500, "1500 ns"),
+        ] {
+            let d = Duration::from_nanos(nanos);
+            assert_eq!(format_duration(d), text);
+            assert_eq!(parse_duration(text), Ok(d));
+        }
     }
 }

@@ -160,3 +160,36 @@ fn the_hashes_are_those_of_the_standards() {
         "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
     );
 }
+
+/// RFC 4895 section 3.3: the first hash of the peer's list that this side understands, here SHA-1.
+#[test]
+fn a_peer_that_prefers_sha_1_gets_it() {
+    let z = peer(2, Some(&REQUIRED), &[1, 3]);
+    let keys = Keys::new(&[1; 32], &z, &[]).unwrap();
+    let blank = keys.blank();
+    assert_eq!((blank.hmac_id, blank.hmac.len()), (1, 20));
+    assert_eq!(keys.chunk_len(), 28);
+    let mut chunk = vec![15, 0, 0, 28, 0, 0, 0, 1];
+    chunk.extend_from_slice(blank.hmac);
+    let key = association_key(&[], &own_vector(&[1; 32]), &z.vector());
+    let mut mac = Hmac::<Sha1>::new_from_slice(&key).unwrap();
+    mac.update(&chunk);
+    mac.update(b"after");
+    let expected = mac.finalize().into_bytes();
+    assert_eq!(keys.sign(&[&chunk, b"after"])[..], expected[..]);
+    let auth = Auth {
+        hmac: &expected,
+        ..blank
+    };
+    assert_eq!(keys.verify(&auth, &chunk, &[b"after"]), Ok(()));
+    assert_eq!(keys.verify(&auth, &chunk, &[b"later"]), Err(BadAuth::Wrong));
+}
+
+/// A log must not have what would let its reader forge chunks.
+#[test]
+fn keys_are_not_printed() {
+    let shared = crate::config::SharedKey::new(9, b"secret");
+    assert_eq!(format!("{shared:?}"), "SharedKey { id: 9, .. }");
+    let keys = Keys::new(&[1; 32], &peer(2, None, &[3]), &[shared]).unwrap();
+    assert_eq!(format!("{keys:?}"), "Keys { hash: Sha256, .. }");
+}

@@ -148,6 +148,24 @@ mod tests {
         assert_eq!(of(9000, false), 18_000);
     }
 
+    /// What the initial window was before RFC 9260, and without a rule.
+    #[test]
+    fn initial_windows_of_other_rules() {
+        for (initial_cwnd, pmdcs, expected) in [
+            (InitialCwnd::Rfc4960, 1468, 4380),
+            (InitialCwnd::Rfc4960, 500, 2000),
+            (InitialCwnd::Rfc4960, 9000, 18_000),
+            (InitialCwnd::Pmdcs(2), 1468, 2936),
+        ] {
+            let cfg = CongestionConfig {
+                initial_cwnd,
+                ..CongestionConfig::default()
+            };
+            let w = initial_window(&cfg, pmdcs, false, Instant::ZERO);
+            assert_eq!(w.cwnd, expected, "{initial_cwnd:?} {pmdcs}");
+        }
+    }
+
     #[test]
     fn slow_start_grows_by_at_most_l_chunks_and_only_when_full() {
         let cfg = CongestionConfig::default();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::policy::{Detection, probing::Probing};
+use crate::policy::{DeadData, Detection, ProbeTimeout, probing::Probing};
 
 fn probing(dmax_s: u64, n: u32) -> Detection {
     Detection::Probing(Probing {
@@ -11,7 +11,13 @@ fn probing(dmax_s: u64, n: u32) -> Detection {
 
 #[test]
 fn every_preset_passes_its_own_check() {
-    for name in ["rfc9260", "rfc2960", "caro2006", "caro2006-proposed"] {
+    for name in [
+        "byway",
+        "rfc9260",
+        "rfc2960",
+        "caro2006",
+        "caro2006-proposed",
+    ] {
         Config::preset(name).unwrap().check().unwrap();
     }
 }
@@ -108,7 +114,6 @@ fn an_endpoint_refuses_wildcards_and_doubles() {
 
 #[test]
 fn what_contradicts_itself_is_warned_of_with_field_value_and_remedy() {
-    use crate::policy::ProbeTimeout;
     type Change = fn(&mut Config);
     let table: [(Change, &str); 12] = [
         (|_| {}, ""),
@@ -178,4 +183,204 @@ fn no_preset_contradicts_itself() {
         let found = Config::preset(name).unwrap().warnings();
         assert!(found.is_empty(), "{name}: {found:?}");
     }
+}
+
+/// What breaks a rule, and how the refusal begins.
+type Broken = (fn(&mut Config), &'static str);
+
+const BROKEN: [Broken; 35] = [
+    (
+        |c| c.failure.detection = probing(10, 0),
+        "failure.detection = dmax 10 s with n 0: n must be 1 to 1000",
+    ),
+    (
+        |c| c.rto.min = Duration::ZERO,
+        "rto.min = 0 s: a timeout of zero",
+    ),
+    (
+        |c| c.rto.initial = Duration::from_secs(90),
+        "rto.initial = 90 s: lies outside of rto.min to rto.max",
+    ),
+    (|c| c.rto.alpha = 0.0, "rto.alpha = 0: must be above 0"),
+    (
+        |c| c.rto.beta = 1.5,
+        "rto.beta = 1.5: must be above 0 and at most 1",
+    ),
+    (|c| c.sack.every = 0, "sack.every = 0: must be at least 1"),
+    (
+        |c| c.buffer.receive = 1499,
+        "buffer.receive = 1499: RFC 9260 section 3.3.2",
+    ),
+    (
+        |c| c.buffer.max_message = 0,
+        "buffer.max_message = 0: must be 1 byte to 1 GiB",
+    ),
+    (
+        |c| c.buffer.send = 0,
+        "buffer.send = 0: nothing could ever be sent",
+    ),
+    (
+        |c| c.buffer.window_update_share = 0,
+        "buffer.window_update_share = 0: must be at least 1",
+    ),
+    (
+        |c| c.setup.outbound_streams = 0,
+        "setup.outbound_streams = 0: must be at least 1",
+    ),
+    (
+        |c| c.setup.max_inbound_streams = 0,
+        "setup.max_inbound_streams = 0: must be at least 1",
+    ),
+    (
+        |c| c.setup.max_paths = 9,
+        "setup.max_paths = 9: must be 1 to 8",
+    ),
+    (
+        |c| {
+            c.congestion.pacing = Some(Pacing {
+                avoidance: 0.5,
+                ..Pacing::default()
+            });
+        },
+        "congestion.pacing = 2 and 0.5: slow_start and avoidance must be 1 to 100",
+    ),
+    (
+        |c| {
+            c.congestion.pacing = Some(Pacing {
+                burst: 0,
+                ..Pacing::default()
+            });
+        },
+        "congestion.pacing.burst = 0: must be at least 1",
+    ),
+    (
+        |c| c.congestion.fast_retransmit_threshold = 0,
+        "congestion.fast_retransmit_threshold = 0: must be at least 1",
+    ),
+    (
+        |c| c.congestion.ssthresh_floor = 0,
+        "congestion.ssthresh_floor = 0: must be at least 1",
+    ),
+    (
+        |c| c.congestion.initial_cwnd = InitialCwnd::Pmdcs(0),
+        "congestion.initial_cwnd = 0: nothing could ever be sent",
+    ),
+    (
+        |c| (c.concurrent, c.setup.max_paths) = (Some(Default::default()), 1),
+        "setup.max_paths = 1: concurrent multipath transfer needs at least 2 paths",
+    ),
+    (
+        |c| {
+            c.mtu_discovery = Some(Default::default());
+            c.mtu_discovery.as_mut().unwrap().min = 500;
+        },
+        "mtu_discovery.min = 500: must be at least 512 bytes",
+    ),
+    (
+        |c| {
+            c.mtu_discovery = Some(Default::default());
+            c.mtu_discovery.as_mut().unwrap().base = 575;
+        },
+        "mtu_discovery.base = 575: must be at least mtu_discovery.min",
+    ),
+    (
+        |c| estimate(c).factor = 0.9,
+        "failover.estimate.factor = 0.9: must be at least 1",
+    ),
+    (
+        |c| estimate(c).deviations = 11.0,
+        "failover.estimate.deviations = 11: must be 0 to 10",
+    ),
+    (
+        |c| estimate(c).probe_share = 2.0,
+        "failover.estimate.probe_share = 2: must be 0 to 1",
+    ),
+    (
+        |c| estimate(c).probes_per_second = 0,
+        "failover.estimate.probes_per_second = 0: must be 1 to 1000",
+    ),
+    (
+        |c| estimate(c).memory = 9,
+        "failover.estimate.memory = 9: must be at least 10",
+    ),
+    (
+        |c| trial(c).loss = 1.0,
+        "failover.trial.loss = 1: must be above 0 and below 1",
+    ),
+    (
+        |c| trial(c).factor = 0.5,
+        "failover.trial.factor = 0.5: must be 1 to 100",
+    ),
+    (
+        |c| trial(c).rounds = 1,
+        "failover.trial.rounds = 1: must be at least 2",
+    ),
+    (
+        |c| {
+            c.failover.probe_timeout = Some(ProbeTimeout {
+                heartbeats: 9,
+                ..ProbeTimeout::default()
+            });
+        },
+        "failover.probe_timeout.heartbeats = 9: must be 1 to 8",
+    ),
+    (
+        |c| {
+            c.failure.dead_data = Some(DeadData {
+                timeouts: 0,
+                ..DeadData::default()
+            });
+        },
+        "failure.dead_data.timeouts = 0: must be at least 1",
+    ),
+    (
+        |c| {
+            c.failure.dead_data = Some(DeadData {
+                give_up: Duration::from_millis(1),
+                ..DeadData::default()
+            });
+        },
+        "failure.dead_data.give_up = 1 ms: is below rto.min",
+    ),
+    (
+        |c| c.auth.keys = [b"one", b"two"].map(|s| SharedKey::new(4, s)).into(),
+        "auth.keys = 4: two keys have this identifier",
+    ),
+    // RFC 7829 section 5, without and with the potentially failed state.
+    (
+        |c| {
+            c.failover.primary_switch = PrimarySwitch::Psmr(4);
+            c.failover.potentially_failed = None;
+        },
+        "failover.primary_switch = 4: must be at least failure.path_max_retrans",
+    ),
+    (
+        |c| {
+            c.failover.primary_switch = PrimarySwitch::Psmr(1);
+            c.failover.potentially_failed = Some(PfConfig {
+                max_retrans: 2,
+                ..PfConfig::default()
+            });
+        },
+        "failover.primary_switch = 1: must be at least failover.potentially_failed.max_retrans",
+    ),
+];
+
+/// Each rule that one setting can break alone: the field, what it was set to, and what would do.
+#[test]
+fn each_setting_that_breaks_a_rule_is_named_with_a_value_that_does_not() {
+    for (break_it, expected) in BROKEN {
+        let mut c = Config::rfc9260();
+        break_it(&mut c);
+        let error = c.check().expect_err(expected).to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+fn estimate(c: &mut Config) -> &mut crate::policy::EstimateConfig {
+    c.failover.estimate.get_or_insert_default()
+}
+
+fn trial(c: &mut Config) -> &mut crate::policy::Trial {
+    c.failover.trial.get_or_insert_default()
 }

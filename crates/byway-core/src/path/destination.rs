@@ -342,3 +342,23 @@ impl Path {
         sctp > self.packet_limit()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parameters of an INIT have no place for a scope, and a link-local address leads nowhere without one.
+    #[test]
+    fn a_link_local_address_that_the_peer_lists_has_the_scope_of_ours() {
+        let of = |text: &str| -> SocketAddr { text.parse().unwrap() };
+        let ours = of("[fe80::1%3]:9899");
+        for (listed, expected) in [
+            ("[fe80::2]:9899", "[fe80::2%3]:9899"),
+            ("[fe80::2%5]:9899", "[fe80::2%5]:9899"),
+            ("[2001:db8::2]:9899", "[2001:db8::2]:9899"),
+            ("192.0.2.1:9899", "192.0.2.1:9899"),
+        ] {
+            assert_eq!(with_scope(of(listed), ours), of(expected));
+        }
+    }
+}

@@ -241,6 +241,28 @@ mod tests {
         assert_eq!(map.classify(Tsn(10 + 65_535)), Arrival::OutOfReach);
     }
 
+    /// A peer that leaves out every second TSN does not decide how long the list gets. What fills the first gap is taken.
+    #[test]
+    fn no_more_ranges_are_kept_than_a_bound() {
+        let mut map = TsnMap::new(Tsn(0));
+        let most = MAX_RANGES as u32;
+        for n in 0..most {
+            assert_eq!(
+                arrive(&mut map, 2 * n + 1),
+                Arrival::New(u64::from(2 * n + 1))
+            );
+        }
+        for other in [2 * most + 1, 2, 2 * most] {
+            assert_eq!(map.classify(Tsn(other)), Arrival::OutOfReach);
+        }
+        assert_eq!(map.classify(Tsn(3)), Arrival::Duplicate(3));
+        assert_eq!(arrive(&mut map, 0), Arrival::New(0));
+        assert_eq!(
+            arrive(&mut map, 2 * most + 1),
+            Arrival::New(u64::from(2 * most + 1))
+        );
+    }
+
     #[test]
     fn what_the_peer_gives_up_counts_as_arrived() {
         // Arrived beside 1, the TSN that is skipped to, the answer, the cumulative TSN and gaps.

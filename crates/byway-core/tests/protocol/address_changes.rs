@@ -519,89 +519,118 @@ fn several_asconfs_of_a_packet_are_answered_together() {
     assert_eq!(found, [address(0, A), address(3, A)]);
 }
 
+/// The changes of an ASCONF, the answer, and how many addresses there are afterwards.
+type Refused = (fn(&mut ParamWriter<'_>), &'static str, usize);
+
+const REFUSED: [Refused; 12] = [
+    // F7
+    (
+        |w| {
+            w.delete_ip(1, ip(1));
+            w.delete_ip(2, ip(0));
+        },
+        "ASCONF-ACK: Request to Delete Last Remaining IP Address",
+        1,
+    ),
+    // F8: the source of the packet
+    (
+        |w| {
+            w.delete_ip(1, ip(0));
+        },
+        "ASCONF-ACK: Request to Delete Source IP Address",
+        2,
+    ),
+    // F11: what follows a refused change is refused as well.
+    (
+        |w| {
+            w.delete_ip(1, ip(0));
+            w.add_ip(2, ip(3));
+            w.delete_ip(3, ip(1));
+        },
+        "ASCONF-ACK: Request to Delete Source IP Address: Request to Delete Source IP Address: \
+          Request to Delete Source IP Address",
+        2,
+    ),
+    // A7: what succeeds after a failure is reported.
+    (
+        |w| {
+            w.delete_ip(1, ip(0));
+            w.set_primary(2, ip(1));
+        },
+        "ASCONF-ACK: Request to Delete Source IP Address done",
+        2,
+    ),
+    (
+        |w| {
+            w.add_ip(1, "127.0.0.1".parse().unwrap());
+        },
+        "ASCONF-ACK: Request Refused, No Authorization",
+        2,
+    ),
+    (
+        |w| {
+            w.add_ip(1, "224.0.0.1".parse().unwrap());
+        },
+        "ASCONF-ACK: Request Refused, No Authorization",
+        2,
+    ),
+    // No address of ours reaches that family.
+    (
+        |w| {
+            w.add_ip(1, "2001:db8::1".parse().unwrap());
+        },
+        "ASCONF-ACK: Operation Refused Due to Resource Shortage",
+        2,
+    ),
+    // Section 5.4
+    (
+        |w| {
+            w.set_primary(1, ip(3));
+        },
+        "ASCONF-ACK: Unresolvable Address",
+        2,
+    ),
+    // V2: an unknown parameter.
+    (
+        |w| {
+            w.raw(0xC0FF, &[0, 0, 0, 9, 1, 2, 3, 4]);
+            w.add_ip(1, ip(3));
+        },
+        "ASCONF-ACK: Unrecognized Parameters done",
+        3,
+    ),
+    // RFC 9260 section 3.2.1: this type ends the chunk, too, and this one without a report.
+    (
+        |w| {
+            w.raw(0x40FF, &[0, 0, 0, 9]);
+            w.add_ip(1, ip(3));
+        },
+        "ASCONF-ACK: Unrecognized Parameters",
+        2,
+    ),
+    (
+        |w| {
+            w.raw(0x00FF, &[0, 0, 0, 9]);
+            w.add_ip(1, ip(3));
+        },
+        "ASCONF-ACK",
+        2,
+    ),
+    // A parameter of another chunk says nothing here.
+    (
+        |w| {
+            w.success_indication(9);
+            w.add_ip(1, ip(3));
+        },
+        "ASCONF-ACK",
+        3,
+    ),
+];
+
 /// F7, F8, F9, F11, A7 and the rule for addresses that cannot be paths.
 #[test]
 fn what_is_refused_and_how() {
-    type Write = fn(&mut ParamWriter<'_>);
-    let rows: [(Write, &str, usize); 9] = [
-        // F7
-        (
-            |w| {
-                w.delete_ip(1, ip(1));
-                w.delete_ip(2, ip(0));
-            },
-            "ASCONF-ACK: Request to Delete Last Remaining IP Address",
-            1,
-        ),
-        // F8: the source of the packet
-        (
-            |w| {
-                w.delete_ip(1, ip(0));
-            },
-            "ASCONF-ACK: Request to Delete Source IP Address",
-            2,
-        ),
-        // F11: what follows a refused change is refused as well.
-        (
-            |w| {
-                w.delete_ip(1, ip(0));
-                w.add_ip(2, ip(3));
-                w.delete_ip(3, ip(1));
-            },
-            "ASCONF-ACK: Request to Delete Source IP Address: Request to Delete Source IP Address: \
-          Request to Delete Source IP Address",
-            2,
-        ),
-        // A7: what succeeds after a failure is reported.
-        (
-            |w| {
-                w.delete_ip(1, ip(0));
-                w.set_primary(2, ip(1));
-            },
-            "ASCONF-ACK: Request to Delete Source IP Address done",
-            2,
-        ),
-        (
-            |w| {
-                w.add_ip(1, "127.0.0.1".parse().unwrap());
-            },
-            "ASCONF-ACK: Request Refused, No Authorization",
-            2,
-        ),
-        (
-            |w| {
-                w.add_ip(1, "224.0.0.1".parse().unwrap());
-            },
-            "ASCONF-ACK: Request Refused, No Authorization",
-            2,
-        ),
-        // No address of ours reaches that family.
-        (
-            |w| {
-                w.add_ip(1, "2001:db8::1".parse().unwrap());
-            },
-            "ASCONF-ACK: Operation Refused Due to Resource Shortage",
-            2,
-        ),
-        // Section 5.4
-        (
-            |w| {
-                w.set_primary(1, ip(3));
-            },
-            "ASCONF-ACK: Unresolvable Address",
-            2,
-        ),
-        // V2: an unknown parameter.
-        (
-            |w| {
-                w.raw(0xC0FF, &[0, 0, 0, 9, 1, 2, 3, 4]);
-                w.add_ip(1, ip(3));
-            },
-            "ASCONF-ACK: Unrecognized Parameters done",
-            3,
-        ),
-    ];
-    for (at, (write, answer, count)) in rows.into_iter().enumerate() {
+    for (at, (write, answer, count)) in REFUSED.into_iter().enumerate() {
         let (mut p, forger) = Changing { a: 2, z: 1 }.forged();
         asconf(&mut p, &forger, 0, 1, write);
         let drawn = p.take_drawings_with(&["ASCONF"]);
@@ -1010,4 +1039,63 @@ fn an_address_of_a_family_that_this_side_lacks_becomes_a_path_when_the_family_co
         p.run(500);
         assert_eq!(p.got[Z].len(), 6);
     }
+}
+
+/// RFC 9260 section 6.4: a report goes back where its cause came from, unless the peer deletes that address before it has
+/// left. The same is true of SHUTDOWN ACK.
+#[test]
+fn what_waits_for_a_deleted_address_leaves_to_another_one() {
+    let (mut p, forger) = Changing { a: 2, z: 1 }.forged();
+    let (tag, serial) = (p.reader.tags[Z], p.reader.tsn(A, 1).0);
+    let unknown = crate::common::packet(A, tag, |b| b.raw(0xC7, 0, &[1, 2, 3, 4]));
+    let deletion = forger.packet(A, tag, |b| {
+        b.asconf(serial, ip(0), |w| {
+            w.delete_ip(1, ip(1));
+        })
+    });
+    let (now, to) = (p.now, address(0, Z));
+    let heartbeat = crate::common::packet(A, tag, |b| b.heartbeat(&[1]));
+    p.ends[Z].handle_datagram(now, address(1, A), to, &unknown);
+    p.ends[Z].handle_datagram(now, address(1, A), to, &heartbeat);
+    p.ends[Z].handle_datagram(now, address(0, A), to, &deletion);
+    p.pump(Z);
+    let drawn = p.take_drawings();
+    // The answer to the HEARTBEAT would say nothing from elsewhere.
+    assert_drawn(
+        &drawn,
+        &[
+            "Z -> AUTH, ASCONF-ACK -> lost",
+            "Z -> ERROR: Unrecognized Chunk Type -> A",
+        ],
+    );
+
+    let (mut p, forger) = Changing { a: 2, z: 1 }.forged();
+    p.lose(|q| unasked(q) || q.text.contains("DATA"));
+    p.send_many(Z, 1000, 1);
+    let nothing = p.reader.tsn(Z, 0);
+    p.inject(Z, 1, |b| b.shutdown(nothing));
+    asconf(&mut p, &forger, 0, 1, |w| {
+        w.delete_ip(1, ip(1));
+    });
+    assert_eq!(p.state(Z), "SHUTDOWN-RECEIVED");
+    p.take_drawings();
+    let first = p.reader.tsn(Z, 1);
+    p.inject(Z, 0, |b| b.sack(first, 10_000, &[], &[]));
+    assert_drawn(&p.take_drawings(), &["Z -> SHUTDOWN ACK -> A"]);
+}
+
+/// Z has IPv4 alone. Without ASCONF nobody can be told that the address is gone, and the other one does not lead there.
+#[test]
+fn an_association_without_a_source_of_the_peers_family_ends() {
+    let local = vec![address(0, A), address_of_ipv6(0, A)];
+    let mut config = EndpointConfig::new(PORTS[A], local, [1; 32]);
+    config.accepted = plain();
+    let ends = [Endpoint::new(config).unwrap(), endpoint(1, Z, 2, &plain())];
+    let mut p = Pair::of(ends, 1);
+    p.connect(A, &plain());
+    p.run(1000);
+    p.take_events(A);
+    change(&mut p, A, &[], &[0]);
+    let why = "no address of this side reaches the peer any more";
+    assert_eq!(crate::common::loss(&p.take_events(A)), why);
 }

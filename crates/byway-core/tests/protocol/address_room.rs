@@ -4,9 +4,9 @@
 use crate::address_changes::{Changing, asconf, change, changing, ip, paths, unasked};
 use crate::attacks::summed;
 use crate::common::forger::Forger;
-use crate::common::{A, Z, address, assert_drawn, plain};
+use crate::common::{A, Z, address, address_of_ipv6, assert_drawn, plain};
 use byway_core::{AddressChange, Event, PathState};
-use byway_wire::{ParamWriter, cause_code};
+use byway_wire::{Chunk, Packet, Param, ParamWriter, cause_code};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// No more paths than `setup.max_paths`; an address beyond them waits, as one of an INIT
@@ -204,4 +204,165 @@ fn a_path_that_fails_is_tried_from_the_address_that_the_peer_reaches() {
     assert_eq!(p.take_got(Z).len(), 20);
     let left = p.with(A, |_, e, id| e.buffered(id));
     assert_eq!(left, Some(0), "bytes not acknowledged");
+}
+
+/// Serial number and correlation identifiers of the last ASCONF.
+fn last_asconf(p: &crate::common::Pair) -> (u32, Vec<u32>) {
+    let last = p.sent.iter().rfind(|q| q.text.contains("ASCONF ")).unwrap();
+    let packet = Packet::parse(&last.bytes).unwrap();
+    let chunk = packet.chunks().nth(1).unwrap().unwrap();
+    let Ok(Chunk::Asconf(asconf)) = chunk.parse() else {
+        panic!("an ASCONF behind AUTH")
+    };
+    let ids = asconf.params.iter().map(|q| match q.unwrap().parse() {
+        Ok(
+            Param::AddIp { correlation_id, .. }
+            | Param::DeleteIp { correlation_id, .. }
+            | Param::SetPrimary { correlation_id, .. },
+        ) => correlation_id,
+        other => panic!("{other:?}"),
+    });
+    (asconf.sequence, ids.collect())
+}
+
+/// Z answers the last ASCONF of A: each change failed with this cause.
+fn refuse(p: &mut crate::common::Pair, forger: &Forger, cause: u16) {
+    let (serial, ids) = last_asconf(p);
+    let bytes = forger.packet(Z, p.reader.tags[A], |b| {
+        let mut answer = Vec::new();
+        let mut w = ParamWriter::over(&mut answer);
+        for id in ids {
+            w.error_cause_indication(id, |c| {
+                c.raw(cause, &[]);
+            });
+        }
+        b.asconf_ack_raw(serial, &answer);
+    });
+    p.inject_bytes(A, address(0, Z), &bytes);
+}
+
+/// F3a, F3b: the peer knows ASCONF, but not this request. It is not asked again.
+#[test]
+fn what_the_peer_does_not_know_is_asked_once() {
+    let (mut p, forger) = Changing { a: 2, z: 1 }.up();
+    p.lose(|q| q.from == A && q.text.contains("ASCONF"));
+    let prefer =
+        |p: &mut crate::common::Pair| p.with(A, |now, e, id| e.set_peer_primary(now, id, ip(1)));
+    prefer(&mut p).unwrap();
+    refuse(&mut p, &forger, cause_code::UNRECOGNIZED_PARAMETERS);
+    let refused = |what| Event::AddressChangeRefused {
+        what,
+        cause: cause_code::UNRECOGNIZED_PARAMETERS,
+    };
+    let told = p.take_events(A);
+    assert!(
+        told.contains(&refused(AddressChange::PrimaryOfPeer(ip(1)))),
+        "{told:?}"
+    );
+    prefer(&mut p).unwrap_err();
+    // Additions and deletions are another matter.
+    assert!(p.with(A, |_, e, id| e.changes_addresses(id)));
+    change(&mut p, A, &[2], &[]);
+    refuse(&mut p, &forger, cause_code::UNRECOGNIZED_PARAMETERS);
+    let told = p.take_events(A);
+    assert!(
+        told.contains(&refused(AddressChange::Added(address(2, A)))),
+        "{told:?}"
+    );
+    p.take_drawings();
+    change(&mut p, A, &[3], &[]);
+    p.run(5000);
+    assert_eq!(p.take_drawings_with(&["ASCONF"]), [""; 0]);
+    assert_eq!(p.state(A), "ESTABLISHED");
+}
+
+/// An address was refused for lack of room, and is all that is left when the other one goes: the peer may have room by now.
+#[test]
+fn a_refused_address_is_offered_again_when_no_other_is_left() {
+    let (mut p, forger) = Changing { a: 1, z: 1 }.up();
+    // The answer of Z, which had room, is another one.
+    p.lose(|q| q.text.contains("ASCONF-ACK"));
+    change(&mut p, A, &[1], &[]);
+    p.run(15);
+    refuse(&mut p, &forger, cause_code::RESOURCE_SHORTAGE);
+    p.heal();
+    p.run(1000);
+    p.take_drawings();
+    change(&mut p, A, &[], &[0]);
+    p.run(3000);
+    let drawn = p.take_drawings_with(&["A -> AUTH, ASCONF"]);
+    assert_drawn(&drawn, &["A -> AUTH, ASCONF +10.1.0.1 -10.0.0.1 -> Z"]);
+    assert_eq!(paths(&mut p, Z), [(address(1, A), PathState::Active)]);
+    p.assert_carries_data();
+}
+
+/// Z allows one path, so that A's second address has none there. F8: it is not deleted from itself. Section 4.2.2: as the
+/// source of a deletion of all others it is what is left.
+#[test]
+fn an_address_without_a_path_deletes_the_others_and_not_itself() {
+    let mut z = changing();
+    z.setup.max_paths = 1;
+    let mut p = Changing { a: 2, z: 1 }.begin(&changing(), &z);
+    p.run(4000);
+    let forger = Forger::of(&p.sent);
+    p.lose(unasked);
+    p.take_drawings();
+    asconf(&mut p, &forger, 1, 1, |w| {
+        w.delete_ip(1, ip(1));
+    });
+    let drawn = p.take_drawings_with(&["ASCONF"]);
+    assert_eq!(drawn.len(), 1, "{drawn:?}");
+    assert!(
+        drawn[0].contains("Request to Delete Source IP Address"),
+        "{drawn:?}"
+    );
+    asconf(&mut p, &forger, 1, 2, |w| {
+        w.delete_ip(1, Ipv4Addr::UNSPECIFIED.into());
+    });
+    p.run(3000);
+    assert_eq!(paths(&mut p, Z), [(address(1, A), PathState::Active)]);
+}
+
+/// All addresses of A's card went while its ASCONF was under way, and what comes is of another family than Z's. Then a
+/// card of Z's family comes.
+#[test]
+fn an_asconf_without_a_source_waits_for_one() {
+    let (mut p, _) = Changing { a: 1, z: 1 }.up();
+    p.lose(|q| q.text.contains("ASCONF"));
+    let v6 = address_of_ipv6(0, A);
+    p.with(A, |now, e, _| e.change_local_addresses(now, &[v6], &[]))
+        .unwrap();
+    change(&mut p, A, &[], &[0]);
+    p.run(20_000);
+    assert_eq!(p.state(A), "ESTABLISHED");
+    p.heal();
+    p.take_drawings();
+    change(&mut p, A, &[1], &[]);
+    p.run(5000);
+    p.assert_carries_data();
+    let known: Vec<SocketAddr> = paths(&mut p, Z).iter().map(|x| x.0).collect();
+    assert!(known.contains(&address(1, A)), "{known:?}");
+}
+
+/// A7: what succeeded may be reported, and need not be. What else an answer has says nothing.
+#[test]
+fn a_change_is_done_if_the_answer_says_so_or_nothing() {
+    for says in [true, false] {
+        let (mut p, forger) = Changing { a: 1, z: 1 }.up();
+        p.lose(|q| q.from == A && q.text.contains("ASCONF"));
+        change(&mut p, A, &[1], &[]);
+        let (serial, ids) = last_asconf(&p);
+        let bytes = forger.packet(Z, p.reader.tags[A], |b| {
+            let mut answer = Vec::new();
+            let mut w = ParamWriter::over(&mut answer);
+            w.adaptation_indication(7);
+            if says {
+                w.success_indication(ids[0]);
+            }
+            b.asconf_ack_raw(serial, &answer);
+        });
+        p.inject_bytes(A, address(0, Z), &bytes);
+        let what = AddressChange::Added(address(1, A));
+        assert_eq!(p.take_events(A), [Event::AddressChanged { what }]);
+    }
 }

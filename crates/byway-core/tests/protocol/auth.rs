@@ -248,3 +248,60 @@ fn a_collision_keeps_the_random_numbers() {
         );
     }
 }
+
+/// A list of more hashes or chunk types than there are is not kept, and hashes that this side does not know are of no use: the
+/// association is set up without AUTH.
+#[test]
+fn an_offer_of_auth_of_absurd_size_or_with_other_hashes_is_no_offer() {
+    for (chunks, hashes, hash, takes) in [
+        (2, 2, 3, true),
+        (256, 2, 3, false),
+        (2, 17, 3, false),
+        (2, 2, 77, false),
+    ] {
+        let mut p = Changing { a: 1, z: 1 }.pair(&changing(), &changing());
+        p.lose(|_| true);
+        crate::common::stranger::set_up(&mut p, crate::common::address(0, A), 77, |w| {
+            w.random(&[7; 32]);
+            w.chunk_list(&vec![chunk_type::ASCONF; chunks]);
+            w.hmac_algo(&vec![hash; hashes]);
+        });
+        assert_eq!(p.state(Z), "ESTABLISHED");
+        let answer = p.sent.iter().find(|q| q.text == "INIT ACK").unwrap();
+        let packet = Packet::parse(&answer.bytes).unwrap();
+        let Ok(Chunk::InitAck(ack)) = packet.chunks().next().unwrap().unwrap().parse() else {
+            panic!("an INIT ACK")
+        };
+        let offers = ack.params.find(param_type::RANDOM).is_some();
+        assert_eq!(offers, takes, "{chunks} types, {hashes} hashes, {hash}");
+    }
+}
+
+/// Section 6.2: the peer says which chunks it takes behind an AUTH chunk alone, and these may be any but those of set-up.
+#[test]
+fn an_abort_and_an_answer_beside_the_paths_are_authenticated_if_the_peer_asks_for_it() {
+    for asks in [true, false] {
+        let mut p = Changing { a: 1, z: 1 }.pair(&changing(), &changing());
+        p.lose(|_| true);
+        let at = crate::common::address(0, A);
+        let kinds = [chunk_type::ABORT, chunk_type::HEARTBEAT_ACK];
+        let tag = crate::common::stranger::set_up(&mut p, at, 77, |w| {
+            w.random(&[7; 32]);
+            w.chunk_list(if asks { &kinds } else { &[] });
+            w.hmac_algo(&[3]);
+        });
+        let elsewhere = crate::common::address(1, A);
+        let heartbeat = packet(A, tag, |b| b.heartbeat(&[1, 2, 3]));
+        p.inject_bytes(Z, elsewhere, &heartbeat);
+        p.with(Z, |now, e, id| e.abort(now, id, b"bye")).unwrap();
+        let drawn = p.take_drawings_with(&["HEARTBEAT ACK", "ABORT"]);
+        let auth = if asks { "AUTH, " } else { "" };
+        assert_drawn(
+            &drawn,
+            &[
+                &format!("Z -> {auth}HEARTBEAT ACK -> lost (path 1)"),
+                &format!("Z -> {auth}ABORT: User-Initiated Abort -> lost"),
+            ],
+        );
+    }
+}

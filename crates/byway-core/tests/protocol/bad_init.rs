@@ -89,3 +89,37 @@ fn an_init_ack_that_cannot_be_used_ends_the_set_up_or_is_dropped() {
         }
     }
 }
+
+/// Section 3.2.1: the first two bits of the type say whether the rest is read, and whether to report it.
+#[test]
+fn what_follows_an_unknown_parameter_that_stops_is_not_read() {
+    for (kind, listed) in [(0x00FF, 0), (0x40FF, 0), (0x80FF, 1), (0xC0FF, 1)] {
+        let mut p = Pair::new(2, &plain());
+        p.lose(|_| true);
+        crate::common::stranger::set_up(&mut p, address(0, A), 77, |w| {
+            w.raw(kind, &[1, 2, 3]);
+            w.address(address(1, A).ip());
+        });
+        let paths = p.with(Z, |_, e, id| e.paths(id).len());
+        assert_eq!(paths, 1 + listed, "{kind:x}");
+    }
+}
+
+/// A peer that is broken, or a copy that was: the set-up goes on with the next one.
+#[test]
+fn an_init_ack_that_cannot_be_read_is_dropped() {
+    let cut: fn(&mut byway_wire::PacketBuilder<'_>) = |b| b.raw(2, 0, &[0; 4]);
+    let overrun: fn(&mut byway_wire::PacketBuilder<'_>) = |b| {
+        let mut value = [1; 20];
+        // A parameter of 60 bytes, of which 4 are there.
+        value[16..].copy_from_slice(&[0, 7, 0, 60]);
+        b.raw(2, 0, &value);
+    };
+    for (write, state) in [(cut, "COOKIE-WAIT"), (overrun, "CLOSED")] {
+        let mut p = Pair::new(1, &plain());
+        p.lose(|q| q.from == Z);
+        p.connect(A, &plain());
+        p.inject(A, 0, write);
+        assert_eq!(p.state(A), state);
+    }
+}

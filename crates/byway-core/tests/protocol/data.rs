@@ -349,3 +349,30 @@ fn an_idle_association_gives_the_memory_of_its_queues_back() {
         assert_eq!(p.got[Z].len(), before + 3);
     }
 }
+
+/// A message whose first fragment has one byte, and comes before its turn. The second one is the last to arrive, and joins a
+/// head that has no buffer of its own to a long rest that has one.
+#[test]
+fn a_tiny_head_joins_a_long_rest() {
+    for second in [1, 1000] {
+        let mut p = Pair::up(1, &plain());
+        let lens = [5, 1, second, 1000, 1000, 1000];
+        for n in [2, 4, 5, 6, 3, 1] {
+            let tsn = p.reader.tsn(A, n);
+            let payload = vec![n as u8; lens[n as usize - 1]];
+            p.inject(Z, 0, |b| {
+                b.data(&Data {
+                    ssn: u16::from(n > 1),
+                    begin: n <= 2,
+                    end: n == 1 || n == 6,
+                    payload: &payload,
+                    ..data(tsn)
+                });
+            });
+        }
+        let of = |n: u8| vec![n; lens[usize::from(n) - 1]];
+        let long: Vec<u8> = (2..=6).flat_map(of).collect();
+        let got: Vec<_> = p.got[Z].iter().map(|r| r.payload.to_vec()).collect();
+        assert_eq!(got, [of(1), long]);
+    }
+}

@@ -126,6 +126,7 @@ fn commands_on_what_is_not_there() {
             e.set_primary(now, id, path),
             e.request_heartbeat(now, id, path),
             e.enable_heartbeat(now, id, path, true),
+            e.set_detection(now, id, path, Default::default()),
         ]
     });
     for result in all {
@@ -192,4 +193,80 @@ fn the_reason_of_an_abort_and_of_an_error_is_escaped() {
         loss(&p.take_events(Z)),
         format!("the peer aborted: {shown}")
     );
+}
+
+#[test]
+fn what_the_peer_reports_is_told_in_words() {
+    use byway_wire::{CauseWriter, Tsn};
+    type Write = fn(&mut CauseWriter<'_>) -> bool;
+    let rows: [(Write, &str); 6] = [
+        (
+            |c| c.invalid_stream_identifier(7),
+            "stream 7 does not exist",
+        ),
+        (|c| c.out_of_resource(), "it is out of resources"),
+        (|c| c.no_user_data(Tsn(9)), "DATA 9 was empty"),
+        (
+            |c| c.restart_with_new_addresses(&[]),
+            "a restart would have added addresses",
+        ),
+        (|c| c.cookie_received_while_shutting_down(), "cause 10"),
+        (
+            |c| c.out_of_resource() && c.invalid_stream_identifier(1),
+            "it is out of resources; stream 1 does not exist",
+        ),
+    ];
+    for (write, expected) in rows {
+        let mut p = Pair::up(1, &plain());
+        p.inject(Z, 0, |b| {
+            b.error(|c| {
+                write(c);
+            });
+        });
+        let cause = expected.to_owned();
+        assert_eq!(p.take_events(Z), [Event::PeerError { cause }]);
+        assert_eq!(p.state(Z), "ESTABLISHED");
+    }
+    // The second cause has a length of 2: what came before it is told.
+    let mut p = Pair::up(1, &plain());
+    p.inject(Z, 0, |b| b.raw(9, 0, &[0, 4, 0, 4, 0, 1, 0, 2]));
+    let cause = "it is out of resources".to_owned();
+    assert_eq!(p.take_events(Z), [Event::PeerError { cause }]);
+}
+
+/// The driver may be late: the association has ended, or the bytes were never ours.
+#[test]
+fn a_failed_packet_of_no_association_is_ignored() {
+    let mut p = Pair::up(1, &plain());
+    let packet = crate::common::packet(A, 1, |b| b.heartbeat(&[1]));
+    p.with(A, |now, e, _| {
+        let why = byway_core::SendFailure::Unreachable;
+        e.send_failed(now, address(0, Z), &packet[..7], why);
+        e.send_failed(now, address(3, Z), &packet, why);
+    });
+    assert_eq!(p.take_events(A), []);
+    p.assert_carries_data();
+}
+
+#[test]
+fn an_endpoint_says_its_settings_and_prints_no_keys() {
+    let mut c = plain();
+    c.buffer.max_message = 1234;
+    let mut p = Pair::up(2, &c);
+    let (now, id) = (p.now, p.id(A));
+    let e = &mut p.ends[A];
+    assert_eq!((e.port(), e.local_addresses()), (5001, &*addresses(2, A)));
+    assert_eq!(e.config(id).unwrap().buffer.max_message, 1234);
+    assert_eq!(
+        format!("{e:?}"),
+        "Endpoint { port: 5001, local: [10.0.0.1:0, 10.1.0.1:0], associations: 1, .. }"
+    );
+    // What is released is not known any more, also if it is released again.
+    e.release(now, id);
+    e.release(now, id);
+    e.charge(id, 1_000_000);
+    assert!(e.config(id).is_none() && e.memory() < 1_000_000);
+    assert!(e.path_stats(id, PathId(0)).is_none() && e.take_undelivered(id).is_none());
+    let error = e.check_send(id, 0, 1).unwrap_err();
+    assert_eq!(error.to_string(), "the association has ended");
 }

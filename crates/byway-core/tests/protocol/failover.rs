@@ -1,6 +1,6 @@
 //! Failover by the papers' rules, packet by packet (caro-2006; RFC 7829).
 
-use crate::common::{A, Pair, assert_drawn, plain};
+use crate::common::{A, Pair, Z, assert_drawn, plain};
 use byway_core::config::{
     Config, Custom, Dormant, FailedProbes, HbJitter, InitialCwnd, PrimarySwitch,
 };
@@ -568,4 +568,27 @@ fn the_window_keeps_room_for_the_probes() {
     );
     // A window counts as full if no packet fits into its rest, so it grows.
     assert!(with > 20_000 && without > 20_000, "{with} {without}");
+}
+
+/// The user has had enough of a detector that was wrong. Path 0 is silent, and on probation.
+#[test]
+fn without_its_detector_a_path_in_doubt_is_judged_by_its_errors() {
+    let mut c = plain();
+    c.failure.detection = Detection::Probing(Probing::default());
+    let mut p = Pair::up(2, &c);
+    p.cut(&[0]);
+    p.send_many(A, 1000, 1);
+    p.run(3000);
+    let probes = |p: &mut Pair| p.take_drawings_with(&["A -> HEARTBEAT -> lost"]).len();
+    assert!(probes(&mut p) > 0);
+    p.with(A, |now, e, id| {
+        e.set_detection(now, id, PathId(0), Detection::ErrorCount)
+    })
+    .unwrap();
+    p.run(20_000);
+    assert_eq!(probes(&mut p), 0);
+    assert_ne!(p.path_state(A, 0), PathState::Inactive);
+    assert_eq!(p.take_got(Z), [(0, 1000)]);
+    p.heal();
+    p.assert_carries_data();
 }

@@ -220,6 +220,7 @@ fn a_message_with_a_wrong_tag_port_or_address_is_ignored() {
         ("no tag, and no INIT", 0, zero),
         ("an unknown address", 7, whole.clone()),
         ("too short", 0, whole[..7].to_vec()),
+        ("without the peer's port", 0, whole[..3].to_vec()),
         ("nothing", 0, Vec::new()),
     ] {
         for message in [

@@ -475,7 +475,7 @@ fn what_a_lost_association_has_not_delivered_is_put_together() {
 }
 
 #[test]
-fn a_restart_agrees_anew_and_keeps_the_values_of_streams() {
+fn a_restart_agrees_anew_on_interleaving() {
     // The peer comes back without interleaving, and then with it.
     let mut p = Pair::up(1, &interleaving());
     hand_over(&mut p, vec![message(0, 100)]);
@@ -593,4 +593,50 @@ fn a_stranger_without_interleaving_is_served_with_data() {
         });
     });
     assert_eq!(p.take_got(Z), [(0, 5)]);
+}
+
+/// RFC 9260 section 9.2: Z has acknowledged that the peer sends nothing more.
+#[test]
+fn what_the_peer_gives_up_after_its_shutdown_is_discarded() {
+    let mut p = Pair::up(1, &interleaving());
+    p.lose(|q| q.text == "SHUTDOWN ACK");
+    p.shutdown(A);
+    p.run(50);
+    assert_eq!(p.state(Z), "SHUTDOWN-ACK-SENT");
+    p.take_discards(Z);
+    let first = p.reader.tsn(A, 1);
+    p.inject(Z, 0, |b| b.i_forward_tsn(first, &[]));
+    let why = "I-FORWARD-TSN in a state that takes no data";
+    assert_eq!(p.take_discards(Z), [why]);
+    assert_eq!(p.state(Z), "SHUTDOWN-ACK-SENT");
+}
+
+/// The user has said which stream matters: three bytes of stream 1 for each of stream 0, until a value of 0 makes them equal
+/// again. A peer that restarts changes nothing of that.
+#[test]
+fn the_values_of_streams_outlive_a_restart() {
+    let mut c = interleaving();
+    c.streams.scheduler = StreamScheduler::WeightedFair;
+    let mut p = Pair::up(1, &c);
+    p.with(Z, |now, e, id| e.set_stream_value(now, id, 1, 3))
+        .unwrap();
+    p.replace(A, 7, &c);
+    p.connect(A, &c);
+    p.run(2000);
+    for (value, expected) in [(None, 58..=62), (Some(0), 38..=42)] {
+        p.sent.clear();
+        p.with(Z, |now, e, id| {
+            if let Some(value) = value {
+                e.set_stream_value(now, id, 1, value).unwrap();
+            }
+            for stream in [0, 1] {
+                e.send(now, id, message(stream, 200_000)).unwrap();
+            }
+        });
+        p.run(5000);
+        let chunks = p.sent.iter().filter(|q| q.text.starts_with("I-DATA"));
+        let of_one = chunks.take(80).filter(|q| q.text.contains(" s1 ")).count();
+        assert!(expected.contains(&of_one), "{of_one} of 80");
+        assert_eq!(p.take_got(A).len(), 2);
+    }
 }

@@ -1,7 +1,9 @@
 //! Verification tags and packets out of the blue (RFC 9260 sections 8.4, 8.5).
 
+use crate::attacks::summed;
 use crate::common::stranger::init;
-use crate::common::{A, PORTS, Pair, Z, address, assert_drawn, packet, plain};
+use crate::common::{A, PORTS, Pair, Z, address, addresses, assert_drawn, endpoint, packet, plain};
+use byway_core::{Endpoint, EndpointConfig};
 use byway_wire::{CommonHeader, PacketBuilder, Tsn};
 
 #[test]
@@ -170,4 +172,37 @@ fn a_wrong_checksum_is_counted_and_dropped() {
     p.inject_bytes(Z, address(0, A), &bytes);
     assert_eq!(p.ends[Z].endpoint_stats().bad_checksums, 1);
     assert_eq!(p.state(Z), "ESTABLISHED");
+}
+
+/// Section 8.4 answers packets that can be read.
+#[test]
+fn a_malformed_packet_out_of_the_blue_gets_no_answer() {
+    type Write = fn(&mut PacketBuilder<'_>);
+    let rows: [(&str, Write); 3] = [
+        ("an INIT without its fields", |b| b.raw(1, 0, &[0; 4])),
+        ("the same behind another chunk", |b| {
+            b.heartbeat(&[1]);
+            b.raw(1, 0, &[0; 4]);
+        }),
+        ("a chunk length of 2", |b| {
+            b.heartbeat(&[1]);
+            b.raw(0xC7, 0, &[]);
+        }),
+    ];
+    for accept in [true, false] {
+        for (what, write) in rows {
+            let mut config = EndpointConfig::new(PORTS[Z], addresses(1, Z), [2; 32]);
+            config.accept = accept;
+            let ends = [endpoint(1, A, 1, &plain()), Endpoint::new(config).unwrap()];
+            let mut p = Pair::of(ends, 1);
+            let tag = if what.contains("without") { 0 } else { 9 };
+            let mut bytes = packet(A, tag, write);
+            if what.contains("length") {
+                let last = bytes.len() - 1;
+                bytes[last] = 2;
+            }
+            p.inject_bytes(Z, address(0, A), &summed(bytes));
+            assert_drawn(&p.take_drawings(), &[]);
+        }
+    }
 }

@@ -1,10 +1,14 @@
 //! Several paths: failure, failover, heartbeats, primaries (RFC 9260 sections
 //! 5.4, 6.4 and 8; RFC 7829; the papers' policies).
 
-use crate::common::{A, Fate, Pair, Z, address, assert_drawn, endpoint, loss, ms, plain};
+use crate::common::{
+    A, Fate, Pair, Z, address, addresses, assert_drawn, endpoint, loss, ms, plain,
+};
 use byway_core::config::{Config, Dormant, PrimarySwitch};
 use byway_core::observe::Observation;
-use byway_core::{Event, Message, PathId, PathState};
+use byway_core::{Event, Message, PathId, PathState, Routes};
+use core::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
 
 fn without_pf() -> Config {
     let mut c = plain();
@@ -553,4 +557,91 @@ fn an_address_that_failed_before_it_was_verified_is_verified_when_it_is_heard() 
         ],
     );
     assert_eq!(p.path_state(Z, 1), PathState::Active);
+}
+
+/// The user knows which card is the cheap one.
+#[test]
+fn the_user_chooses_the_source_of_a_path() {
+    let mut p = Pair::up(2, &plain());
+    let source = |p: &mut Pair| {
+        p.send_many(A, 10, 1);
+        p.run(500);
+        let all = core::mem::take(&mut p.sent);
+        all.iter()
+            .find(|q| q.text.contains("DATA"))
+            .map(|q| q.source)
+    };
+    assert_eq!(source(&mut p), Some(address(0, A)));
+    let other = address(1, A).ip();
+    let (zero, far) = (PathId(0), address(1, Z).ip());
+    p.with(A, |now, e, id| e.set_source(now, id, zero, other))
+        .unwrap();
+    assert_eq!(source(&mut p), Some(address(1, A)));
+    assert_eq!(p.path(A, 0).local, address(1, A));
+    for (path, local, expected) in [
+        (
+            PathId(2),
+            other,
+            "path 2 does not exist; the association has paths 0 to 1",
+        ),
+        (
+            zero,
+            far,
+            "10.1.0.2 cannot be the source of path 0: it is not a local address of its family",
+        ),
+    ] {
+        let error = p.with(A, |now, e, id| e.set_source(now, id, path, local));
+        assert_eq!(error.unwrap_err().to_string(), expected);
+    }
+    assert_eq!(source(&mut p), Some(address(1, A)));
+}
+
+/// Ways from some of A's addresses, whatever the destination.
+struct Ways(Arc<Mutex<Vec<SocketAddr>>>);
+
+impl Routes for Ways {
+    fn source(&mut self, local: &[SocketAddr], _: IpAddr) -> Option<usize> {
+        let led = self.0.lock().unwrap();
+        local.iter().position(|l| led.contains(l))
+    }
+
+    fn leads(&mut self, local: SocketAddr, _: IpAddr) -> bool {
+        self.0.lock().unwrap().contains(&local)
+    }
+}
+
+/// A has two cards, and only the second one has a way, first while the INIT is under way, and then while the
+/// association stands.
+#[test]
+fn a_path_whose_source_has_no_way_any_more_leaves_from_another_one() {
+    for established in [false, true] {
+        let led = Arc::new(Mutex::new(vec![address(0, A)]));
+        let ends = [endpoint(2, A, 1, &plain()), endpoint(1, Z, 2, &plain())];
+        let mut p = Pair::of(ends, 2);
+        p.ends[A].set_routes(Box::new(Ways(Arc::clone(&led))));
+        p.lose(move |q| !established && q.source == address(0, A));
+        p.connect_to(A, &addresses(1, Z), &plain());
+        p.run(if established { 500 } else { 100 });
+        *led.lock().unwrap() = vec![address(1, A)];
+        p.sent.clear();
+        p.with(A, |now, e, _| e.ask_routes_again(now, 0, 8));
+        if established {
+            p.send_many(A, 100, 1);
+            p.run(100);
+            assert_eq!(p.take_got(Z).len(), 1);
+        }
+        p.run(3000);
+        assert_eq!(p.state(A), "ESTABLISHED");
+        assert_eq!(p.path(A, 0).local, address(1, A));
+        // HEARTBEATs to the address without a way are answered from there.
+        let others = p
+            .sent
+            .iter()
+            .filter(|q| q.from == A && q.text != "HEARTBEAT ACK");
+        let from: Vec<_> = others.map(|q| q.source).collect();
+        assert!(
+            !from.is_empty() && from.iter().all(|s| *s == address(1, A)),
+            "{from:?}"
+        );
+    }
 }

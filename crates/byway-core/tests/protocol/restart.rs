@@ -1,7 +1,7 @@
 //! Restarts and old cookies (RFC 9260 sections 5.2.2 and 5.2.4, table 12).
 
 use crate::address_changes::{Changing, change, changing, paths};
-use crate::common::stranger::{data, init};
+use crate::common::stranger::{cookie_echo as echo_of_stranger, data, init};
 use crate::common::{
     A, Fate, PORTS, Pair, Z, address, assert_drawn, endpoint, loss, packet, plain,
 };
@@ -443,4 +443,33 @@ fn without_asconf_after_a_restart_the_listed_addresses_serve() {
     p.send_many(Z, 50, 3);
     p.run(5000);
     assert_eq!(p.take_got(A).len(), 3);
+}
+
+/// Section 5.2.4, A: the INIT of the new life came before the shutdown, and its COOKIE ECHO comes in
+/// SHUTDOWN-ACK-SENT.
+#[test]
+fn a_cookie_of_a_restart_during_the_shutdown_sets_up_nothing() {
+    let mut p = Pair::up(1, &plain());
+    let tags = p.reader.tags;
+    let (_, echo) = echo_of_stranger(&mut p, address(0, A), 77, |_| {});
+    p.run(50);
+    p.reader.tags = tags;
+    p.lose(|q| q.text == "SHUTDOWN ACK");
+    p.shutdown(A);
+    p.run(50);
+    assert_eq!(p.state(Z), "SHUTDOWN-ACK-SENT");
+    p.take_drawings();
+    p.heal();
+    p.inject_bytes(Z, address(0, A), &echo);
+    p.run(50);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "Z -> ERROR: Cookie Received While Shutting Down -> A",
+            "Z -> SHUTDOWN ACK -> A",
+            "A -> SHUTDOWN COMPLETE -> Z",
+        ],
+    );
+    assert_eq!(p.take_events(Z).last(), Some(&Event::ShutdownComplete));
+    assert_eq!(p.ends[Z].association_count(), 0);
 }

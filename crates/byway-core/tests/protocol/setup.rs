@@ -635,3 +635,108 @@ fn events_of_a_released_association_are_dropped() {
     p.ends[A].release(now, id);
     assert_eq!(p.ends[A].poll_event(), None);
 }
+
+/// Section 5.1.3 and 3.2.1: type 0xC0F0 asks whoever does not know it to report it.
+#[test]
+fn an_unknown_parameter_of_an_init_ack_is_reported_once_the_association_stands() {
+    let mut p = Pair::new(1, &plain());
+    p.hand(|q| {
+        if q.text != "INIT ACK" {
+            return Fate::Pass;
+        }
+        let mut bytes = q.bytes.clone();
+        bytes.extend_from_slice(&[0xc0, 0xf0, 0, 8, 1, 2, 3, 4]);
+        let len = bytes.len() as u16 - 12;
+        bytes[14..16].copy_from_slice(&len.to_be_bytes());
+        Fate::Changed(crate::attacks::summed(bytes))
+    });
+    p.connect(A, &plain());
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> INIT -> Z",
+            "Z -> INIT ACK -> A",
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ACK -> A",
+            "A -> ERROR: Unrecognized Parameters -> Z",
+        ],
+    );
+    let told = p.take_events(Z);
+    assert!(
+        told.iter().any(|e| matches!(e, Event::PeerError { .. })),
+        "{told:?}"
+    );
+}
+
+/// Somebody between A and Z, who saw the INIT, answers for Z from an address of its own and lists it
+/// alone. The address that the user gave is the one to trust, and keeps the association.
+#[test]
+fn an_init_ack_from_elsewhere_does_not_take_the_destination_away() {
+    let mut p = Pair::new(2, &plain());
+    p.ends[Z] = endpoint(1, Z, 2, &plain());
+    p.lose(|q| q.text == "INIT ACK" || q.path == 1);
+    p.connect_to(A, &[address(0, Z)], &plain());
+    p.run(15);
+    let ack = p.sent.last().unwrap().bytes.clone();
+    p.take_drawings();
+    p.inject_bytes(A, address(1, Z), &ack);
+    p.run(100);
+    assert_eq!(p.take_drawings()[0], "A -> COOKIE ECHO -> Z");
+    assert_eq!(p.path(A, 0).remote, address(0, Z));
+    assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
+    p.assert_carries_data();
+}
+
+/// The card that took the INIT went while the cookie was at the peer.
+#[test]
+fn an_association_is_accepted_although_the_address_of_its_init_is_gone() {
+    for (gone, left) in [(0, 1), (1, 0)] {
+        let mut p = Pair::new(2, &plain());
+        p.hand(|q| match &*q.text {
+            "COOKIE ECHO" => Fate::Late(50),
+            _ => Fate::Pass,
+        });
+        p.connect_to(A, &[address(gone, Z)], &plain());
+        p.run(30);
+        let now = p.now;
+        p.ends[Z]
+            .change_local_addresses(now, &[], &[address(gone, Z).ip()])
+            .unwrap();
+        p.run(3000);
+        assert_eq!(p.state(Z), "ESTABLISHED");
+        p.sent.clear();
+        p.send_many(Z, 100, 1);
+        p.run(1000);
+        assert_eq!(p.take_got(A).len(), 1);
+        let of_z = p.sent.iter().filter(|q| q.from == Z);
+        let sources: Vec<_> = of_z.map(|q| q.source).collect();
+        let expected = address(left, Z);
+        assert!(
+            !sources.is_empty() && sources.iter().all(|s| *s == expected),
+            "{sources:?}"
+        );
+    }
+}
+
+/// Before the INIT ACK nobody knows the tag of this side but whoever saw the INIT.
+#[test]
+fn in_cookie_wait_nothing_but_the_answer_counts() {
+    let mut p = Pair::new(1, &plain());
+    p.lose(|q| q.from == Z);
+    p.connect(A, &plain());
+    p.run(50);
+    p.take_drawings();
+    p.inject(A, 0, |b| b.heartbeat(&[1, 2, 3]));
+    p.inject(A, 0, |b| b.sack(byway_wire::Tsn(1), 1000, &[], &[]));
+    p.inject(A, 0, |b| {
+        b.error(|c| {
+            c.stale_cookie(1000);
+        });
+    });
+    assert_drawn(&p.take_drawings(), &[]);
+    assert_eq!((p.state(A), p.take_events(A)), ("COOKIE-WAIT", vec![]));
+    p.heal();
+    p.run(2000);
+    p.assert_carries_data();
+}

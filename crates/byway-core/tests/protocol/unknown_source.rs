@@ -706,3 +706,19 @@ fn a_card_that_was_told_by_name_comes_back() {
     let known: Vec<SocketAddr> = paths(&mut p, Z).iter().map(|x| x.0).collect();
     assert!(known.contains(&outside(2)), "{known:?}");
 }
+
+/// The peer could learn the second source from the wildcard alone, which the user forbids: it is told nothing, and no data leaves
+/// from there.
+#[test]
+fn a_denied_source_is_not_told_of_where_the_wildcard_is_forbidden() {
+    let mut config = beating(changing());
+    config.asconf.wildcard = Wildcard::Never;
+    let (mut p, host) = two_cards(&config, Finds::ByAddress);
+    run(&mut p, &host, 2000);
+    assert_eq!(p.take_drawings_with(&["ASCONF"]), [""; 0]);
+    assert_eq!(p.path_state(A, 1), PathState::Unconfirmed);
+    p.send_many(A, 1000, 20);
+    run(&mut p, &host, 2000);
+    assert_eq!((p.state(A), data_from(&p, outside(1))), ("ESTABLISHED", 0));
+    assert_eq!(p.take_got(Z).len(), 20);
+}

@@ -2,7 +2,7 @@
 //! left out, cut or refused as documented.
 
 use crate::support::{build, read};
-use byway_wire::{Chunk, Data, ParamWriter, Params, Tsn};
+use byway_wire::{CauseWriter, Causes, Chunk, Data, ParamWriter, Params, Tsn};
 
 /// Everything that can arrive in one chunk can be echoed in one chunk.
 #[test]
@@ -53,6 +53,24 @@ fn oversized_parameter_is_left_out() {
         .map(|param| param.unwrap().value)
         .collect();
     assert_eq!(kept, [[1, 2, 3]]);
+}
+
+/// Half of a list would say something else, so a list is written whole or not at all.
+#[test]
+fn list_of_numbers_that_does_not_fit_is_left_out() {
+    let mut buf = Vec::new();
+    let mut params = ParamWriter::over(&mut buf);
+    assert!(!params.hmac_algo(&[3; 32_766]));
+    assert!(params.hmac_algo(&[3; 32_765]));
+    assert!(!params.error_cause_indication(1, |_| panic!("no room for causes")));
+    assert_eq!(buf.len(), 65_534);
+    let mut buf = Vec::new();
+    let mut causes = CauseWriter::over(&mut buf);
+    assert!(!causes.missing_mandatory_parameter(&[7; 32_764]));
+    assert_eq!(causes.room(), 65_535);
+    assert!(causes.missing_mandatory_parameter(&[7, 8]));
+    assert_eq!(causes.room(), 65_535 - 12);
+    assert_eq!(Causes::new(&buf).iter().count(), 1);
 }
 
 #[test]

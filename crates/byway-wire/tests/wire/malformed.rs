@@ -215,7 +215,7 @@ fn asconf_without_its_address() {
 #[test]
 fn parameter_values_of_wrong_size() {
     // Type, sizes that are right; all others up to 24 are wrong.
-    let cases: [(u16, &[usize]); 15] = [
+    let cases: [(u16, &[usize]); 17] = [
         (5, &[4]),
         (6, &[16]),
         (9, &[4]),
@@ -226,9 +226,16 @@ fn parameter_values_of_wrong_size() {
         (16, &[8, 16]),
         (17, &[8]),
         (18, &[8]),
+        (0x8000, &[0]),
         (0x8001, &[4]),
         (0x8004, &[0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24]),
         (0xC000, &[0]),
+        (
+            0xC003,
+            &[
+                4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
+            ],
+        ),
         (0xC005, &[4]),
         (0xC006, &[4]),
     ];
@@ -281,6 +288,19 @@ fn address_change_without_an_address() {
         read(&[0, 0, 0, 1, 0, 5, 0, 8, 10, 0]),
         ParamError::List(overrun)
     );
+    // An IPv4 address of three bytes, and of all kinds of requests.
+    for kind in [0xC001, 0xC002, 0xC004] {
+        let raw = RawParam {
+            kind,
+            value: &[0, 0, 0, 1, 0, 5, 0, 7, 10, 0, 0, 0],
+            bytes: &[],
+        };
+        let error = raw.parse().map(|_| ()).unwrap_err();
+        assert!(
+            matches!(error, ParamError::Length { have: 3, .. }),
+            "{error:?}"
+        );
+    }
 }
 
 #[test]

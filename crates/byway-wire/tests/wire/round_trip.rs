@@ -531,6 +531,8 @@ proptest! {
                 Param::SupportedAddressTypes(list) | Param::HmacAlgo(list) => {
                     prop_assert!(list.iter().eq(numbers.iter().copied()));
                     prop_assert_eq!(list.len(), numbers.len());
+                    prop_assert_eq!(list.iter().len(), numbers.len());
+                    prop_assert_eq!(list.into_iter().collect::<Vec<_>>(), &*numbers);
                     prop_assert_eq!(list.is_empty(), numbers.is_empty());
                     prop_assert!(numbers.iter().all(|&number| list.contains(number)));
                 }

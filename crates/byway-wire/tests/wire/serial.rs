@@ -31,6 +31,11 @@ fn order_across_the_wraps() {
     assert_eq!(Tsn(2).ahead_of(Tsn(u32::MAX)), 3);
 }
 
+#[test]
+fn tsn_is_written_as_its_number() {
+    assert_eq!(format!("{} and {:>5}", Tsn(7), Tsn(8)), "7 and     8");
+}
+
 proptest! {
     /// Wherever one starts, up to 2^31 - 1 places further is later.
     #[test]

@@ -290,4 +290,10 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn each_family_has_a_wildcard() {
+        assert_eq!(unspecified(ip("10.0.0.1")), ip("0.0.0.0"));
+        assert_eq!(unspecified(ip("fd00::1")), ip("::"));
+    }
 }

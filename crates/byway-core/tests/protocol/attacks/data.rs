@@ -6,8 +6,14 @@ use byway_wire::{Data, Tsn};
 
 #[test]
 fn attack_sack_of_what_was_never_sent_ends_the_association() {
-    let rows: [(u32, &[(u16, u16)]); 4] =
-        [(4, &[]), (0, &[(2, 4)]), (2, &[(2, 2)]), (1 << 30, &[])];
+    // The last one denies a TSN and reports it in the same breath.
+    let rows: [(u32, &[(u16, u16)]); 5] = [
+        (4, &[]),
+        (0, &[(2, 4)]),
+        (2, &[(2, 2)]),
+        (1 << 30, &[]),
+        (0, &[(1, 2)]),
+    ];
     for (cumulative, gaps) in rows {
         let mut p = Pair::up(1, &plain());
         p.lose(|q| q.from == Z);

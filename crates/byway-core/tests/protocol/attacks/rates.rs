@@ -227,3 +227,112 @@ fn attack_unknown_chunks_in_an_association_are_reported_few_times_in_a_second() 
     p.run(300);
     assert_eq!(p.take_got(A).len(), 3);
 }
+
+/// What was refused of Z's peers since the last time.
+fn refused(p: &mut Pair) -> Vec<(Rule, u64, SocketAddr)> {
+    let all = p.ends[Z].take_refusals();
+    all.iter().map(|r| (r.rule, r.count, r.last)).collect()
+}
+
+// A handshake of a layer above costs a signature, and whoever asks for it has proved nothing. A host sets
+// up associations and begins handshakes without end.
+#[test]
+fn attack_handshakes_without_end_meet_the_rate_of_their_host() {
+    let mut p = victim(|_| {});
+    set_up(&mut p, stranger(1), 9, |_| {});
+    let id = p.id(Z);
+    set_up(&mut p, stranger(2), 8, |_| {});
+    let other = p.id(Z);
+    let taken = |p: &mut Pair, id| {
+        let now = p.now;
+        (0..1000)
+            .filter(|_| p.ends[Z].take_handshake(now, id))
+            .count()
+    };
+    assert_eq!(taken(&mut p, id), 256);
+    assert_eq!(refused(&mut p), [(Rule::Handshakes, 744, stranger(1))]);
+    p.now += ms(1000);
+    assert_eq!(taken(&mut p, id), 20);
+    // Whoever proves who it is has taken none.
+    p.ends[Z].give_handshake_back(id);
+    assert_eq!(taken(&mut p, id), 1);
+    // Other hosts do not wait.
+    assert_eq!(taken(&mut p, other), 256);
+    refused(&mut p);
+    let now = p.now;
+    p.ends[Z].release(now, id);
+    p.ends[Z].give_handshake_back(id);
+    assert_eq!(taken(&mut p, id), 0);
+    assert_eq!(refused(&mut p), []);
+}
+
+// A host breaks the protocol of a layer above, with a new association each time.
+#[test]
+fn attack_violations_above_without_end_have_new_associations_of_their_host_refused() {
+    let mut p = victim(|_| {});
+    set_up(&mut p, stranger(1), 9, |_| {});
+    let id = p.id(Z);
+    set_up(&mut p, stranger(2), 8, |_| {});
+    let other = p.id(Z);
+    let now = p.now;
+    for _ in 0..64 {
+        assert!(!p.ends[Z].bars_violator(now, id));
+        p.ends[Z].count_violation(now, id);
+    }
+    assert!(p.ends[Z].bars_violator(now, id));
+    assert!(!p.ends[Z].bars_violator(now, other));
+    let expected = [
+        (Rule::Violations, 64, stranger(1)),
+        (Rule::Violators, 1, stranger(1)),
+    ];
+    assert_eq!(refused(&mut p), expected);
+    assert!(!p.ends[Z].bars_violator(now + ms(1000), id));
+    p.ends[Z].release(now, id);
+    p.ends[Z].count_violation(now, id);
+    assert!(!p.ends[Z].bars_violator(now, id));
+    assert_eq!(refused(&mut p), []);
+}
+
+// Peers send HEARTBEATs faster than their answers leave.
+#[test]
+fn attack_heartbeats_without_end_have_eight_answers_waiting() {
+    let mut p = victim(|_| {});
+    let tag = set_up(&mut p, stranger(1), 9, |_| {});
+    p.sent.clear();
+    refused(&mut p);
+    let heartbeat = packet(A, tag, |b| b.heartbeat(&[7; 20]));
+    for _ in 0..20 {
+        let now = p.now;
+        p.ends[Z].handle_datagram(now, stranger(1), address(0, Z), &heartbeat);
+    }
+    p.pump(Z);
+    assert_eq!(sent(&mut p, "HEARTBEAT ACK"), 8);
+    assert_eq!(refused(&mut p), [(Rule::ReportRate, 12, stranger(1))]);
+}
+
+// Two COOKIE ECHOs of one host, whose INITs came while there was room for each.
+#[test]
+fn attack_cookies_that_were_kept_meet_the_limits_of_today() {
+    let mut p = victim(|c| c.max_associations_per_peer = 1);
+    let (_, one) = cookie_echo(&mut p, port(1, 4000), 8, |_| {});
+    let (_, other) = cookie_echo(&mut p, port(1, 4001), 9, |_| {});
+    p.inject_bytes(Z, port(1, 4000), &one);
+    assert!(is_up(&mut p));
+    p.sent.clear();
+    refused(&mut p);
+    p.inject_bytes(Z, port(1, 4001), &other);
+    assert!(!is_up(&mut p));
+    assert_eq!(sent(&mut p, "ABORT: Out of Resource"), 1);
+    // The answers to a host have a rate, and this is one of them.
+    let blue = packet(A, 99, |b| b.heartbeat(&[1]));
+    for _ in 0..2000 {
+        p.inject_bytes(Z, port(1, 4002), &blue);
+    }
+    p.sent.clear();
+    p.inject_bytes(Z, port(1, 4001), &other);
+    assert_eq!(sent(&mut p, "ABORT"), 0);
+    let counts = refused(&mut p);
+    let of = |rule| counts.iter().find(|r| r.0 == rule).unwrap().1;
+    assert_eq!(of(Rule::AssociationsOfPeer), 2);
+    assert_eq!(of(Rule::AnswerRate), 2000 - 999 + 1);
+}
