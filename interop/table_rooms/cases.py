@@ -1,6 +1,7 @@
 """What a cell is put through. Each case is one exchange: 43 streams both ways at once (interop/common/exchange.h), over
 two paths where the peer can; something happens in the middle of it; sums, ends and packets are compared."""
 
+import math
 import shutil
 import signal
 import time
@@ -292,8 +293,7 @@ def cut(case: Case, who: int) -> None:
     came = came_back(seen, case.side(BYWAY), case.side(PEER), needs_data=alone)
     case.details = f"{which} down for {up - marks['down']:.1f} s, then there: {came}"
     if not alone:
-        own, peer = (case.out(name).read_text().splitlines() for name in ("byway", "peer"))
-        case.details += f"; {short_pauses(own, peer, who, GUEST_LATE if case.cell.peer == 'linux' else 0)}"
+        case.details += f"; {pauses_of(case, short_pauses, who)}"
 
 
 def pause(lines: list[str]) -> float:
@@ -304,28 +304,35 @@ def pause(lines: list[str]) -> float:
     return int(said[0]) / 1000
 
 
-def short_pauses(byway: list[str], peer: list[str], who: int, late: float = 0) -> str:
-    """Of an exchange on whose way a path died, on which `who` sent: how long nothing arrived. `late`: what is allowed besides."""
+def pauses_within(byway: list[str], peer: list[str], most_here: float, most_there: float) -> str:
+    """How long nothing arrived at byway, and at the peer, which tells of byway's sending."""
     here, there = pause(byway), pause(peer)
-    at, most = (here, PEER_PAUSE + late) if who == PEER else (there, BYWAY_PAUSE + late)
-    if at > most:
-        name, by = ("byway", "the peer") if who == PEER else ("the peer", "byway")
-        raise Failed(f"nothing of {by} arrived at {name} for {at * 1000:.0f} ms, at most {most * 1000:.0f}")
-    return f"nothing arrived for {here * 1000:.0f} ms here, {there * 1000:.0f} ms there"
-
-
-def both_pauses(byway: list[str], peer: list[str], most: float, late: float = 0) -> str:
-    """Of an exchange in which somebody moved: how long nothing arrived at either. `most`: of what byway sends."""
-    here, there = pause(byway), pause(peer)
-    for name, by, at, bound in (("byway", "the peer", here, PEER_MOVE_PAUSE + late), ("the peer", "byway", there, most + late)):
+    for name, by, at, bound in (("byway", "the peer", here, most_here), ("the peer", "byway", there, most_there)):
         if at > bound:
             raise Failed(f"nothing of {by} arrived at {name} for {at * 1000:.0f} ms, at most {bound * 1000:.0f}")
     return f"nothing arrived for {here * 1000:.0f} ms here, {there * 1000:.0f} ms there"
 
 
-def moved_shortly(case: Case, most: float) -> None:
+def short_pauses(byway: list[str], peer: list[str], who: int, late: float = 0) -> str:
+    """Of an exchange on whose way a path died, on which `who` sent. `late`: what is allowed besides."""
+    if who == PEER:
+        return pauses_within(byway, peer, PEER_PAUSE + late, math.inf)
+    return pauses_within(byway, peer, math.inf, BYWAY_PAUSE + late)
+
+
+def both_pauses(byway: list[str], peer: list[str], most: float, late: float = 0) -> str:
+    """Of an exchange in which somebody moved. `most`: of what byway sends."""
+    return pauses_within(byway, peer, PEER_MOVE_PAUSE + late, most + late)
+
+
+def pauses_of(case: Case, check: Callable[..., str], of: float) -> str:
+    """One of the two above, of what the programs of a case said. `of`: its third value."""
     own, peer = (case.out(name).read_text().splitlines() for name in ("byway", "peer"))
-    case.details += f"; {both_pauses(own, peer, most, GUEST_LATE if case.cell.peer == 'linux' else 0)}"
+    return check(own, peer, of, GUEST_LATE if case.cell.peer == "linux" else 0)
+
+
+def moved_shortly(case: Case, most: float) -> None:
+    case.details += f"; {pauses_of(case, both_pauses, most)}"
 
 
 def returned(seen: list[Packet], peer: list[str], back: float, connects: bool) -> float:

@@ -145,13 +145,14 @@ impl Association {
         if self.silent_at(path).is_none_or(|at| at <= ctx.now) {
             self.doubt_mtu(path);
         }
-        let moves_at = ctx.now + self.answer_time(rule, path);
+        let (srtt, rttvar) = self.expected_round_trip(path);
+        let moves_at = ctx.now + rule.answer(srtt, rttvar);
+        let lateness = rule.lateness(srtt, rttvar);
         let more = match rule.moves {
             DataMove::AtOnce => 0,
             DataMove::HeartbeatOverdue => rule.heartbeats.saturating_sub(1),
         };
         let p = self.paths.get_mut(path);
-        let lateness = rule.lateness(p.rtt.srtt().unwrap_or(p.rtt.rto()), p.rtt.rttvar());
         let due = p.probe_timeout.ask(ctx.now, more, lateness, moves_at);
         p.timers.set(PathTimer::MoveHoldOff, Some(due));
         self.choose_data_path(ctx, None);
@@ -278,8 +279,14 @@ impl Association {
 
     /// How long the answer to what has just left on a path may take.
     pub(super) fn answer_time(&self, rule: ProbeTimeout, path: PathId) -> Duration {
+        let (srtt, rttvar) = self.expected_round_trip(path);
+        rule.answer(srtt, rttvar)
+    }
+
+    /// SRTT, or the RTO before the first sample, and RTTVAR.
+    fn expected_round_trip(&self, path: PathId) -> (Duration, Duration) {
         let rtt = &self.paths.get(path).rtt;
-        rule.answer(rtt.srtt().unwrap_or(rtt.rto()), rtt.rttvar())
+        (rtt.srtt().unwrap_or(rtt.rto()), rtt.rttvar())
     }
 
     /// The heartbeat is also overdue: all outstanding data of the path moves. The window

@@ -33,14 +33,21 @@ impl PeersFlow {
 
 impl Association {
     /// How long the peer's data has stopped when this side asks, if it does at all.
+    #[inline]
     fn silence(&self) -> Option<Duration> {
-        let rule = self.cfg.failover.revival.filter(|_| !self.setup.accepted)?;
+        if self.setup.accepted {
+            return None;
+        }
+        let rule = self.cfg.failover.revival.as_ref()?;
         (rule.silence > Duration::ZERO).then_some(rule.silence)
     }
 
-    /// A packet with the peer's data came on a path.
+    /// A packet with the peer's data came on a path. The timer is not set anew for each of them.
     #[inline]
     pub(super) fn note_peers_flow(&mut self, now: Instant, from: PathId) {
+        let Some(silence) = self.silence() else {
+            return;
+        };
         let flow = &mut self.failure.peers_flow;
         flow.packets = flow.packets.saturating_add(1);
         flow.last = now;
@@ -48,55 +55,39 @@ impl Association {
         let path = flow.path.filter(|p| self.paths.contains(*p));
         let watch = |p: PathId| self.paths.get(p).timers.get(PathTimer::Silence);
         if path.and_then(watch).is_none() {
-            self.watch_flow(from);
+            self.watch_flow(from, now + silence);
         }
     }
 
     #[cold]
-    fn watch_flow(&mut self, from: PathId) {
-        if let Some(silence) = self.silence() {
-            let flow = &mut self.failure.peers_flow;
-            flow.path = Some(from);
-            let due = flow.last + silence;
-            let timers = &mut self.paths.get_mut(from).timers;
-            timers.set(PathTimer::Silence, Some(due));
-        }
+    fn watch_flow(&mut self, path: PathId, due: Instant) {
+        self.failure.peers_flow.path = Some(path);
+        let timers = &mut self.paths.get_mut(path).timers;
+        timers.set(PathTimer::Silence, Some(due));
     }
 
-    /// The flow may have stopped: the timer is not set anew for each packet.
+    /// The flow may have stopped, or the peer has not answered.
     pub(super) fn on_silence(&mut self, ctx: &Ctx<'_>, path: PathId) {
         let timers = &mut self.paths.get_mut(path).timers;
         timers.set(PathTimer::Silence, None);
-        self.failure.peers_flow.path = None;
-        let Some(silence) = self.silence().filter(|_| self.state.sends_heartbeats()) else {
+        if !self.state.sends_heartbeats() {
             return;
-        };
+        }
         let next = match self.failure.peers_flow.asks_since {
-            None => match self.ask_for_flow(ctx, path, silence) {
-                Some(next) => next,
-                None => return,
-            },
-            Some(since) => {
-                let heard = self.paths.iter().filter_map(|p| p.counters.last_heard());
-                // The peer is there, and has nothing to send. What left here says more when it is overdue.
-                if heard.max().is_some_and(|at| at > since) || !self.send.ledger.is_empty() {
-                    self.failure.peers_flow.asks_since = None;
-                    return;
-                }
-                self.ask_each_path();
-                ctx.now + self.cfg.failover.revival.map_or(silence, |rule| rule.pace)
-            }
+            None => self.ask_for_flow(ctx, path),
+            Some(since) => self.ask_for_life(ctx, since),
         };
-        self.failure.peers_flow.path = Some(path);
-        let timers = &mut self.paths.get_mut(path).timers;
-        timers.set(PathTimer::Silence, Some(next));
+        if let Some(next) = next {
+            self.watch_flow(path, next);
+        }
     }
 
     /// Asks the peer if its flow has stopped. Returns when to look again, if at all.
-    fn ask_for_flow(&mut self, ctx: &Ctx<'_>, path: PathId, silence: Duration) -> Option<Instant> {
+    fn ask_for_flow(&mut self, ctx: &Ctx<'_>, path: PathId) -> Option<Instant> {
         let srtt = self.paths.get(path).rtt.srtt().unwrap_or_default();
+        let wait = self.silence()?.max(srtt * 2);
         let flow = &mut self.failure.peers_flow;
-        let due = flow.last + silence.max(srtt * 2);
+        let due = flow.last + wait;
         if due > ctx.now {
             return Some(due);
         }
@@ -106,7 +97,20 @@ impl Association {
         }
         flow.asks_since = Some(ctx.now);
         self.ask_each_path();
-        Some(ctx.now + silence.max(srtt * 2))
+        Some(ctx.now + wait)
+    }
+
+    /// Asks the peer again unless it was heard since. Returns when to look again, if at all.
+    fn ask_for_life(&mut self, ctx: &Ctx<'_>, since: Instant) -> Option<Instant> {
+        let heard = self.paths.iter().filter_map(|p| p.counters.last_heard());
+        // The peer is there, and has nothing to send. What left here says more when it is overdue.
+        if heard.max().is_some_and(|at| at > since) || !self.send.ledger.is_empty() {
+            self.failure.peers_flow.asks_since = None;
+            return None;
+        }
+        self.ask_each_path();
+        let rule = self.cfg.failover.revival.as_ref()?;
+        Some(ctx.now + rule.pace)
     }
 
     fn ask_each_path(&mut self) {

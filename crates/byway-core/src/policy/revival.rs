@@ -11,8 +11,9 @@
 //! Who only receives has no data outstanding, and a translator may have forgotten the binding by which the peer's data
 //! came: so who connected asks when that data stops in the middle of a flow.
 //!
-//! The cost is one small packet for each path and pace during an outage. These
-//! heartbeats count no errors when they are lost, or the association would end early.
+//! The cost is one small packet for each path and pace during an outage. While data is outstanding these
+//! heartbeats count no errors when they are lost, or the association would end early. Those of who only receives
+//! count as the first of each RTO does.
 
 use crate::time::Duration;
 use crate::units;

@@ -106,16 +106,21 @@ fn the_cookie_of_an_earlier_life_is_dropped() {
     assert_eq!((p.state(A), p.state(Z)), ("ESTABLISHED", "ESTABLISHED"));
 }
 
-#[test]
-fn a_restart_during_the_shutdown_is_told_to_wait() {
-    // Section 9.2: SHUTDOWN ACK again instead of an INIT ACK.
-    let mut p = Pair::up(1, &plain());
+/// A shuts down, and does not hear that Z does.
+fn shut_down_halfway(p: &mut Pair) {
     p.lose(|q| q.text == "SHUTDOWN ACK");
     p.shutdown(A);
     p.run(50);
     assert_eq!(p.state(Z), "SHUTDOWN-ACK-SENT");
     p.take_drawings();
     p.heal();
+}
+
+#[test]
+fn a_restart_during_the_shutdown_is_told_to_wait() {
+    // Section 9.2: SHUTDOWN ACK again instead of an INIT ACK.
+    let mut p = Pair::up(1, &plain());
+    shut_down_halfway(&mut p);
     let bytes = init_of_a_stranger();
     p.inject_bytes(Z, address(0, A), &bytes);
     p.run(15);
@@ -454,12 +459,7 @@ fn a_cookie_of_a_restart_during_the_shutdown_sets_up_nothing() {
     let (_, echo) = echo_of_stranger(&mut p, address(0, A), 77, |_| {});
     p.run(50);
     p.reader.tags = tags;
-    p.lose(|q| q.text == "SHUTDOWN ACK");
-    p.shutdown(A);
-    p.run(50);
-    assert_eq!(p.state(Z), "SHUTDOWN-ACK-SENT");
-    p.take_drawings();
-    p.heal();
+    shut_down_halfway(&mut p);
     p.inject_bytes(Z, address(0, A), &echo);
     p.run(50);
     assert_drawn(
