@@ -87,7 +87,9 @@ nft add table ip nat
 nft 'add chain ip nat post { type nat hook postrouting priority 100; }'
 nft 'add rule ip nat post udp sport 9899 masquerade fully-random'
 ports() { conntrack -L -p udp 2> /dev/null | sed -n 's/.*dport=\([0-9]*\) \[.*/\1/p; s/.*dport=\([0-9]*\) mark.*/\1/p' | sort -u | xargs; }
-(sleep 2; ports > '$WORK/before'; conntrack -F > /dev/null 2>&1; sleep 0.5; ports > '$WORK/after') &
+# What comes in just then makes an entry of its own, with the old port.
+(sleep 2; ports > '$WORK/before'; for again in 1 2 3 4 5; do
+    conntrack -F > /dev/null 2>&1; sleep 0.3; ports > '$WORK/after'; cmp -s '$WORK/before' '$WORK/after' || break; done) &
 END
 }
 
