@@ -319,8 +319,41 @@ async def main():
 asyncio.run(main())
 """
     out = in_the_middle(started, text, kill=signal.SIGKILL, status=-signal.SIGKILL)
-    # The kernel says at once, by ICMP, that nobody has the port any more.
-    assert out.startswith("port unreachable: nothing listens on the peer's UDP port")
+    # The kernel says by ICMP that nobody has the port any more. So does a translator that has forgotten the binding
+    # of a peer that is still there: the side that accepted does not end by it.
+    assert out.startswith("peer unreachable: the peer could not be reached on any path")
+
+
+def test_a_killed_server_is_noticed_by_its_port(started: Started) -> None:
+    text = """
+async def main():
+    server = await aio.bind("127.0.0.1:0", port=7)
+    print(server.addresses[0], flush=True)
+    accepted = await server.accept()
+    await accepted.recv()
+    print("ready", flush=True)
+    await asyncio.sleep(1000)
+
+asyncio.run(main())
+"""
+
+    async def main() -> str:
+        server = script(started, "import asyncio\nfrom byway import aio\n" + text)
+        settings = {"rto.initial": "50 ms", "rto.min": "50 ms"}
+        address = await asyncio.to_thread(line, server)
+        association = await aio.connect(address, port=7, settings=settings)
+        await association.send(b"x")
+        assert await asyncio.to_thread(line, server) == "ready"
+        server.send_signal(signal.SIGKILL)
+        with pytest.raises(aio.AssociationLost) as lost:
+            async with asyncio.timeout(LIMIT):
+                while True:
+                    await association.send(b"y")
+                    await asyncio.sleep(0.02)
+        await asyncio.to_thread(ended, server, -signal.SIGKILL)
+        return f"{lost.value.cause}: {lost.value.reason}"
+
+    assert asyncio.run(main()).startswith("port unreachable: nothing listens on the peer's UDP")
 
 
 def test_a_forked_process_is_told(started: Started) -> None:

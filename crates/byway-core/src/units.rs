@@ -5,6 +5,9 @@
 
 use core::time::Duration;
 
+/// What is as long, or longer, cannot be written: 30 years, in nanoseconds.
+const LONGEST: u64 = 1_000_000_000 * 1_000_000_000;
+
 /// Reads a duration such as `200 ms`, `1s`, `1.5 min` or `0`.
 ///
 /// # Errors
@@ -15,17 +18,18 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_')))
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    let value: f64 = number.replace('_', "").parse().map_err(|_| {
+    let number = number.replace('_', "");
+    let value: f64 = number.parse().map_err(|_| {
         format!("'{text}' is not a duration; write a number and a unit, such as \"200 ms\"")
     })?;
-    let seconds = match unit.trim() {
-        "ns" => value * 1e-9,
-        "us" | "µs" => value * 1e-6,
-        "ms" => value * 1e-3,
-        "s" | "sec" => value,
-        "min" | "m" => value * 60.0,
-        "h" => value * 3600.0,
-        "" if value == 0.0 => 0.0,
+    let nanos: u64 = match unit.trim() {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" | "sec" => 1_000_000_000,
+        "min" | "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "" if value == 0.0 => 1,
         "" => {
             return Err(format!(
                 "'{text}' has no unit; write for instance \"{text} ms\" or \"{text} s\""
@@ -37,8 +41,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
             ));
         }
     };
-    if seconds.is_finite() && seconds < 1e9 {
-        Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
+    // Whole numbers are exact, where a float has 53 bits.
+    let whole = number.parse::<u64>().ok();
+    let total = match whole.and_then(|n| n.checked_mul(nanos)) {
+        Some(total) => total,
+        None => (value * nanos as f64).round() as u64,
+    };
+    if total < LONGEST {
+        Ok(Duration::from_nanos(total))
     } else {
         Err(format!(
             "'{text}' is too long; at most 30 years can be written"
@@ -89,6 +99,27 @@ pub mod duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_durations_come_back_to_the_nanosecond() {
+        for nanos in [(1 << 53) + 1, LONGEST - 1] {
+            let d = Duration::from_nanos(nanos);
+            assert_eq!(parse_duration(&format_duration(d)), Ok(d));
+        }
+        for text in [
+            "1000000000 s",
+            "1000000000000000000 ns",
+            "300000 h",
+            "1e400 s",
+            "99999999999999999999 h",
+        ] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+        assert_eq!(
+            parse_duration("0.0000000015 s"),
+            Ok(Duration::from_nanos(2))
+        );
+    }
 
     #[test]
     fn durations_are_read_as_people_write_them() {

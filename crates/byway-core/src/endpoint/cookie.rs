@@ -27,8 +27,6 @@ const KEY_LIFE: Duration = Duration::from_secs(3600);
 const OPENS_FOR: Duration = Duration::from_secs(3 * 3600);
 /// Most addresses of the peer in a cookie.
 const MAX_ADDRESSES: usize = 32;
-/// The place of a local address that is not in the list of the endpoint.
-const NOWHERE: u8 = 0xFF;
 /// Flags in the first byte. The peer supports TIMESTAMP.
 const TIMESTAMPS: u8 = 0x80;
 /// The parameters of AUTH are at the end.
@@ -107,17 +105,27 @@ pub(crate) struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    /// The place of the local address in the endpoint's list.
-    fn place(&self) -> u8 {
-        let at = self.local.iter().position(|l| *l == self.destination);
-        at.and_then(|at| u8::try_from(at).ok()).unwrap_or(NOWHERE)
+    /// The local address that the INIT went to; where this packet came if it is no address of the endpoint any more.
+    /// Addresses come and go, so the cookie has no place in their list. Of several with the same fingerprint it is
+    /// the one where the packet came, as a COOKIE ECHO usually leaves to where the INIT did.
+    fn local_of(&self, print: u8) -> SocketAddr {
+        let is_it = |l: &&SocketAddr| fingerprint(l) == print;
+        let others = self.local.iter();
+        let found = core::iter::once(&self.destination)
+            .chain(others)
+            .find(is_it);
+        found.copied().unwrap_or(self.destination)
     }
+}
 
-    /// The local address at a place; where the packet came if there is none any more.
-    fn at(&self, place: u8) -> SocketAddr {
-        let there = self.local.get(usize::from(place)).copied();
-        there.unwrap_or(self.destination)
-    }
+/// A byte that tells local addresses apart in a cookie. Two addresses that differ in one byte never have the same.
+fn fingerprint(address: &SocketAddr) -> u8 {
+    let fold = |bytes: &[u8], seed: u8| bytes.iter().fold(seed, |h, b| h.rotate_left(3) ^ b);
+    let ip = match address.ip() {
+        IpAddr::V4(a) => fold(&a.octets(), 0),
+        IpAddr::V6(a) => fold(&a.octets(), 0),
+    };
+    fold(&address.port().to_be_bytes(), ip)
 }
 
 /// A key and when it made its first cookie.
@@ -181,7 +189,7 @@ impl CookieKeys {
     ) -> Vec<u8> {
         self.rotate(now, rng);
         let beside = c.beside(local);
-        self.seal_bytes(&c.encode(self.life, &beside), beside)
+        self.seal_bytes(&c.encode(self.life), beside)
     }
 
     /// Appends a MAC to any bytes.
@@ -225,7 +233,7 @@ impl Cookie {
         }
     }
 
-    fn encode(&self, usual_life: Duration, beside: &Beside<'_>) -> Vec<u8> {
+    fn encode(&self, usual_life: Duration) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
         let listed = &self.addresses[..self.addresses.len().min(MAX_ADDRESSES)];
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
@@ -239,7 +247,7 @@ impl Cookie {
                 | flag(self.interleaving.i_data, I_DATA)
                 | flag(self.interleaving.i_forward_tsn, I_FORWARD_TSN),
         );
-        out.push(beside.place());
+        out.push(fingerprint(&self.local));
         for word in [
             stamp(self.created),
             self.peer_tag,
@@ -278,7 +286,7 @@ impl Cookie {
 
     fn decode(bytes: &[u8], beside: Beside<'_>, now: Instant, life: Duration) -> Option<Cookie> {
         let mut r = Reader(bytes);
-        let [flags, place] = r.take()?;
+        let [flags, print] = r.take()?;
         let created = created(r.word()?, now);
         let peer_tag = r.word()?;
         let (local_tsn, peer_tsn) = (Tsn(r.word()?), Tsn(r.word()?));
@@ -322,7 +330,7 @@ impl Cookie {
             outbound,
             inbound,
             source: SocketAddr::new(source, port),
-            local: beside.at(place),
+            local: beside.local_of(print),
             addresses,
             timestamps: flags & TIMESTAMPS != 0,
             interleaving: InterleavingOffer {
@@ -488,7 +496,7 @@ mod tests {
     }
 
     fn encoded(c: &Cookie) -> Vec<u8> {
-        c.encode(USUAL, &c.beside(&local()))
+        c.encode(USUAL)
     }
 
     fn decoded(c: &Cookie) -> Option<Cookie> {
@@ -549,7 +557,7 @@ mod tests {
     #[test]
     fn a_local_address_that_went_is_where_the_echo_came() {
         let (c, local) = (cookie(), local());
-        let body = c.encode(USUAL, &c.beside(&local));
+        let body = c.encode(USUAL);
         let other: SocketAddr = "10.9.0.7:0".parse().unwrap();
         let beside = Beside {
             destination: other,
@@ -558,6 +566,30 @@ mod tests {
         };
         let opened = Cookie::decode(&body, beside, Instant::from_millis(7), USUAL);
         assert_eq!(opened, Some(Cookie { local: other, ..c }));
+    }
+
+    /// The addresses before it went, and the echo came to another one.
+    #[test]
+    fn a_local_address_is_found_wherever_it_stands_in_the_list() {
+        let addresses: Vec<SocketAddr> = ["10.9.0.1:0", "10.9.0.2:0", "10.8.0.1:0", "[fd00::1]:0"]
+            .map(|a| a.parse().unwrap())
+            .to_vec();
+        for at in 0..addresses.len() {
+            let c = Cookie {
+                local: addresses[at],
+                ..cookie()
+            };
+            let body = c.encode(USUAL);
+            for destination in &addresses {
+                let beside = Beside {
+                    destination: *destination,
+                    local: &addresses[at..],
+                    ..c.beside(&addresses)
+                };
+                let opened = Cookie::decode(&body, beside, Instant::from_millis(7), USUAL);
+                assert_eq!(opened.unwrap().local, addresses[at], "{destination}");
+            }
+        }
     }
 
     #[test]

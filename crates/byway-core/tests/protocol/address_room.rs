@@ -344,6 +344,28 @@ fn an_asconf_without_a_source_waits_for_one() {
     assert!(known.contains(&address(1, A)), "{known:?}");
 }
 
+/// The same, and no card comes: it does not wait for ever, nor does its shutdown.
+#[test]
+fn an_asconf_without_a_source_ends_when_none_comes() {
+    for shuts_down in [false, true] {
+        let (mut p, _) = Changing { a: 1, z: 1 }.up();
+        p.lose(|q| q.text.contains("ASCONF"));
+        let v6 = address_of_ipv6(0, A);
+        p.with(A, |now, e, _| e.change_local_addresses(now, &[v6], &[]))
+            .unwrap();
+        change(&mut p, A, &[], &[0]);
+        if shuts_down {
+            p.run(3000);
+            p.shutdown(A);
+        }
+        // RTO.Max is 60 s, Association.Max.Retrans 10.
+        p.run(11 * 60_000);
+        assert_eq!(p.state(A), "CLOSED", "{shuts_down}");
+        let lost = crate::common::loss(&p.take_events(A));
+        assert!(!lost.is_empty());
+    }
+}
+
 /// A7: what succeeded may be reported, and need not be. What else an answer has says nothing.
 #[test]
 fn a_change_is_done_if_the_answer_says_so_or_nothing() {

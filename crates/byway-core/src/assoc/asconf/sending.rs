@@ -351,10 +351,21 @@ impl Association {
                     request.leave_elsewhere();
                     self.resend_asconf(ctx, None);
                 } else {
-                    // No address is left to send from: the next change of addresses sends it.
-                    self.timers.t4 = None;
+                    self.await_source(ctx);
                 }
             }
+        }
+    }
+
+    /// No address is left to send the ASCONF from: the next change of addresses sends it. T4-rto counts as if it had
+    /// left, so that the association ends if none comes.
+    fn await_source(&mut self, ctx: &Ctx<'_>) {
+        let path = self.paths.data();
+        self.timers.t4 = Some(ctx.now + self.paths.get(path).rtt.rto());
+        let asconf = self.optional.asconf.as_mut();
+        if let Some(request) = asconf.and_then(|a| a.request.as_mut()) {
+            request.path = path;
+            request.early = false;
         }
     }
 
