@@ -420,6 +420,31 @@ fn what_is_shed_and_in_which_order() {
     assert!(v.meet(7, 6005).is_some());
 }
 
+/// The packet that breaks the ceiling is the last one for a long time.
+#[test]
+fn what_breaks_the_ceiling_goes_at_once() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let payload = vec![7; 1400];
+    let ceiling = 512 << 10;
+    let mut v = Victim::new(ceiling);
+    let mut honest = v.meet(2, 6000).unwrap();
+    v.meet(3, 6001).unwrap();
+    let kept = ceiling - 1000 - v.endpoint.memory();
+    v.endpoint.charge(v.ids[1], kept);
+    let one = Shot {
+        gap: 0,
+        unordered: false,
+        times: 1,
+        ..HOARDED
+    };
+    honest.ssn = u16::MAX;
+    shoot(&mut v, &mut honest, &one, &payload);
+    assert!(v.endpoint.memory() <= ceiling, "{}", v.endpoint.memory());
+    assert_eq!(v.endpoint.endpoint_stats().shed, 1);
+    // It is the one that held most.
+    assert!(v.endpoint.memory() > 1400);
+}
+
 /// One host fills its half, and another one finds room and is served.
 #[test]
 fn one_host_keeps_no_other_out() {

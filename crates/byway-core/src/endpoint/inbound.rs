@@ -56,6 +56,7 @@ impl Endpoint {
             others,
         };
         self.route(now, &inbound);
+        self.shed(now);
     }
 
     /// Counts a packet, INIT or COOKIE ECHO that is dropped as invalid.
@@ -115,8 +116,6 @@ impl Endpoint {
             self.table.link(index);
         }
         self.wake(index);
-        self.shed_of_host(now, index);
-        self.shed(now);
         if handled == Handled::OutOfTheBlue {
             self.out_of_the_blue(now, inbound);
         }

@@ -50,7 +50,8 @@ impl Endpoint {
 
     /// Aborts the associations that hold most, if with what was
     /// [charged](Self::charge) to this one a ceiling was passed, that of all or that of its host.
-    /// Returns whether one was. Packets and timers ask by themselves.
+    /// Returns whether one was. The endpoint asks by itself when an association has handled a packet or a timer and has
+    /// nothing more to send.
     pub fn shed_over_ceiling(&mut self, now: Instant, id: AssocId) -> bool {
         let before = self.out.counts().of(Rule::Shed);
         if self.table.get(id).is_some() {

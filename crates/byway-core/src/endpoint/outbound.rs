@@ -80,8 +80,14 @@ impl Endpoint {
                 slot.queued = false;
                 self.recount(index);
                 self.arm(index);
+                self.shed_of_host(now, index);
+                self.shed(now);
             }
             self.schedule.ready.pop_front();
+            // What was shed says so.
+            if self.out.has_finished() {
+                return self.next_finished(buf);
+            }
         }
         None
     }

@@ -34,6 +34,9 @@ impl State {
             entry.note_latest(latest);
         }
         self.charge(id);
+        if self.core.shed_over_ceiling(now, id) {
+            self.call_driver();
+        }
     }
 
     /// The account of the core learns what is kept here for an association.
