@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2034
-# Ctrl-C (SIGINT) and SIGTERM end each command within a second, in the middle of its work, also where the peer is cut off.
+# Ctrl-C (SIGINT), SIGTERM and SIGHUP end each command within a second, in the middle of its work, also where the peer is cut off.
 
 starts() { # NS LOG COMMAND [OPTIONS...]: byway in the background; its process is $!
     # A shell lets its background processes ignore SIGINT, `ip netns exec` becomes byway.
-    (exec env --default-signal=INT ip netns exec "$ID$1" "$BYWAY" "${@:3}") < "$WORK/file" > /dev/null 2> "$WORK/$2" &
+    (exec env --default-signal=INT,HUP ip netns exec "$ID$1" "$BYWAY" "${@:3}") < "$WORK/file" > /dev/null 2> "$WORK/$2" &
 }
 
 busy() { # COMMAND: it and its peer, with data on the way; OWN and PEER are their processes
@@ -49,7 +49,7 @@ with socket.create_server(("127.0.0.1", 7000)) as server:
 signal_ends() { # COMMAND
     local links name status expected began took sent times='' wrong=''
     for links in "" cut; do
-        for name in INT TERM; do
+        for name in INT TERM HUP; do
             TUNNELLED=''
             busy "$1"
             for _ in $(seq 100); do
@@ -69,8 +69,7 @@ signal_ends() { # COMMAND
             status=$?
             took=$((($(date +%s%N) - began) / 1000000))
             times+=" $took"
-            expected=130
-            [ $name = INT ] || expected=143
+            case $name in INT) expected=130 ;; TERM) expected=143 ;; HUP) expected=129 ;; esac
             [ $status = $expected ] && [ $took -le 1000 ] && [ -z "$BROKEN" ] ||
                 wrong+="SIG$name ${links:-, the links work}: status $status after $took ms; $BROKEN"
             # shellcheck disable=SC2086
@@ -80,7 +79,7 @@ signal_ends() { # COMMAND
         done
     done 2> /dev/null
     [ -z "$wrong" ]
-    verdict "$1 ends for SIGINT and SIGTERM after$times ms, the last two with the links cut" $? "at most 1000 ms; $wrong"
+    verdict "$1 ends for SIGINT, SIGTERM and SIGHUP after$times ms, the last three with the links cut" $? "at most 1000 ms; $wrong"
 }
 
 # For the controls.

@@ -34,8 +34,8 @@ Examples:
   byway failover-time --set rto.min=300ms
 
 Exit status: 0 done; 1 failed; 2 wrong arguments, scenario or settings; 3 association lost; 4 \
-refused by the other side, or damaged on the way; 130 interrupted (SIGINT); 143 terminated \
-(SIGTERM).";
+refused by the other side, or damaged on the way; 129 the terminal was closed (SIGHUP); \
+130 interrupted (SIGINT); 143 terminated (SIGTERM).";
 
 /// Files, pipes and TCP tunnels over several networks, which go on when one of them dies
 /// (multihomed SCTP), and a laboratory that measures it.

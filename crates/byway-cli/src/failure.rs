@@ -1,6 +1,6 @@
 //! How a command fails: with a sentence and an exit status.
 
-use crate::signals;
+use crate::signals::{self, Told};
 use byway::text::shown;
 use byway::{BindError, Closed, ConnectError, LossReason, SendError};
 use byway_lab::engine::EngineError;
@@ -25,6 +25,7 @@ pub(crate) enum Kind {
     Wrong = 2,
     Lost = 3,
     Refused = 4,
+    HungUp = 129,
     Interrupted = 130,
     Terminated = 143,
 }
@@ -59,16 +60,18 @@ impl Failure {
         Failure::new(Kind::Interrupted, "interrupted")
     }
 
-    pub(crate) fn terminated() -> Failure {
-        Failure::new(Kind::Terminated, "terminated")
+    /// What a signal has ended.
+    pub(crate) fn told(signal: Told) -> Failure {
+        match signal {
+            Told::Interrupt => Failure::interrupted(),
+            Told::Terminate => Failure::new(Kind::Terminated, "terminated"),
+            Told::HangUp => Failure::new(Kind::HungUp, "the terminal was closed (SIGHUP)"),
+        }
     }
 
     /// What a signal has ended that [`Failure::watch_signals`] looks for.
     pub(crate) fn signal() -> Failure {
-        match signals::terminated() {
-            true => Failure::terminated(),
-            false => Failure::interrupted(),
-        }
+        Failure::told(signals::told().unwrap_or(Told::Interrupt))
     }
 
     /// Sets `cancel` at Ctrl-C or a wish to terminate; a second one ends at once.

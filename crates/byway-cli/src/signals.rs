@@ -1,39 +1,108 @@
-//! Ctrl-C and SIGTERM for commands without sockets of their own; those with sockets have `net::Ending`.
+//! Signals that end a command: SIGINT (Ctrl-C), SIGTERM, and SIGHUP, which a terminal sends that is closed. Commands with
+//! sockets have `net::Ending`; here is [`watch`] for the others.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::signal::unix::{SignalKind, signal};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Signals are the process's, and so is what they have said.
-static TERMINATED: AtomicBool = AtomicBool::new(false);
-
-/// Whether there was a wish to terminate.
-pub(crate) fn terminated() -> bool {
-    TERMINATED.load(Ordering::Relaxed)
+/// What the user or the system wants.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    Interrupt,
+    Terminate,
+    HangUp,
 }
 
-/// Sets `cancel` at Ctrl-C or a wish to terminate; a second one ends the process at once, with `status`.
+impl Told {
+    const ALL: [Told; 3] = [Told::Interrupt, Told::Terminate, Told::HangUp];
+
+    fn kind(self) -> SignalKind {
+        match self {
+            Told::Interrupt => SignalKind::interrupt(),
+            Told::Terminate => SignalKind::terminate(),
+            Told::HangUp => SignalKind::hangup(),
+        }
+    }
+}
+
+/// The signals that this process has taken over.
+pub(crate) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    /// None under `nohup`, which ignores it on behalf of the command.
+    hang_up: Option<Signal>,
+}
+
+impl Signals {
+    /// Takes them over. Must be called inside a runtime.
+    pub(crate) fn take() -> io::Result<Signals> {
+        let hang_up = SignalKind::hangup();
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: match is_ignored(hang_up) {
+                true => None,
+                false => Some(signal(hang_up)?),
+            },
+        })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) -> Told {
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.interrupt.recv() => Told::Interrupt,
+            _ = self.terminate.recv() => Told::Terminate,
+            _ = hang_up => Told::HangUp,
+        }
+    }
+}
+
+/// Whether this process was started with the signal ignored. Where the system does not say, it counts as ignored.
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok());
+    mask.is_none_or(|mask| mask >> (kind.as_raw_value() - 1) & 1 == 1)
+}
+
+/// Signals are the process's, and so is the last one that [`watch`] has seen: its number, or 0.
+static LAST: AtomicI32 = AtomicI32::new(0);
+
+/// The last signal that [`watch`] has seen.
+pub(crate) fn told() -> Option<Told> {
+    let last = LAST.load(Ordering::Relaxed);
+    let is_last = |t: &Told| t.kind().as_raw_value() == last;
+    Told::ALL.into_iter().find(is_last)
+}
+
+/// Whether there was a wish to terminate: not by a key, which may be meant for another program.
+pub(crate) fn terminated() -> bool {
+    told().is_some_and(|told| told != Told::Interrupt)
+}
+
+/// Sets `cancel` at a signal; a second one ends the process at once, with `status`.
 pub(crate) fn watch(cancel: &Arc<AtomicBool>, status: fn() -> i32) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let cancel = Arc::clone(cancel);
-    let (mut interrupt, mut terminate) = {
+    let mut signals = {
         let _inside = runtime.enter();
-        (
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::terminate())?,
-        )
+        Signals::take()?
     };
     // It lives as long as the command.
     std::thread::spawn(move || {
         runtime.block_on(async {
             loop {
-                tokio::select! {
-                    _ = interrupt.recv() => {}
-                    _ = terminate.recv() => TERMINATED.store(true, Ordering::Relaxed),
-                }
+                let told = signals.next().await;
+                LAST.store(told.kind().as_raw_value(), Ordering::Relaxed);
                 if cancel.swap(true, Ordering::Relaxed) {
                     std::process::exit(status());
                 }

@@ -23,7 +23,7 @@ use crate::failure::{Failure, Kind};
 use crate::lab::scenario;
 use crate::namespace::check;
 use crate::signals;
-use crate::terminal::{say, say_json, say_part, speak_json};
+use crate::terminal::{say, say_beside, say_json, say_part, speak_json};
 use byway_lab::emulation::{Emulation, End};
 use byway_lab::scenario::Scenario;
 use cuts::Keys;
@@ -49,6 +49,7 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
     if args.json {
         speak_json();
     }
+    say_beside();
     let mut scenario = scenario(args.scenario.as_deref())?;
     if let Some(seed) = args.seed {
         scenario.seed = seed;

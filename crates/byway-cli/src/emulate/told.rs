@@ -1,13 +1,20 @@
 //! What an emulation says: addresses at its start, what became of packets at its end; for people, or as JSON.
 
+use super::TICK;
 use super::hosts::Hosts;
 use super::relay::Relays;
 use crate::args::EmulateArgs;
 use crate::failure::Failure;
+use crate::signals;
 use crate::terminal::print;
 use byway_lab::emulation::{Emulation, End};
 use byway_lab::scenario::{PathSpec, Scenario};
 use byway_sim::net::LinkCounters;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+/// How long what is due may take to be printed after a signal.
+const LAST_PRINT: Duration = Duration::from_millis(500);
 
 /// Which addresses there are, and how to run a program at either end.
 pub(super) fn told(scenario: &Scenario, hosts: &Hosts, args: &EmulateArgs, both: bool) -> String {
@@ -75,12 +82,26 @@ pub(super) fn tell_counts(
     emulation: &Emulation,
     paths: usize,
 ) -> Result<(), Failure> {
-    if args.json {
-        return print(&format!("{}\n", counted_json(scenario, emulation, paths)));
-    }
-    match args.quiet {
-        true => Ok(()),
-        false => print(&counted(scenario, emulation, paths)),
+    let text = match (args.json, args.quiet) {
+        (true, _) => format!("{}\n", counted_json(scenario, emulation, paths)),
+        (false, true) => return Ok(()),
+        (false, false) => counted(scenario, emulation, paths),
+    };
+    let (done, printed) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(print(&text)));
+    let mut told: Option<Instant> = None;
+    loop {
+        match printed.recv_timeout(TICK) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            // A signal does not wait for a reader that takes nothing, and the namespaces go.
+            Err(RecvTimeoutError::Timeout) if signals::told().is_some() => {
+                if told.get_or_insert_with(Instant::now).elapsed() > LAST_PRINT {
+                    return Err(Failure::signal());
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
     }
 }
 

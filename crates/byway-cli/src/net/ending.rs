@@ -1,15 +1,15 @@
-//! How a command ends for SIGINT (Ctrl-C) and SIGTERM: its associations are
+//! How a command ends for SIGINT (Ctrl-C), SIGTERM and SIGHUP: its associations are
 //! aborted, so that the other sides know at once, and no silent one is waited
 //! for.
 
 use super::place;
 use super::record::Record;
 use crate::failure::{Failure, Kind};
-use crate::terminal::{finish_saying, say};
+use crate::signals::{Signals, Told};
+use crate::terminal::{finish_saying, say, say_beside};
 use byway::Endpoint;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 /// How long the ABORTs may take. Usually they are with the kernel at once.
@@ -19,34 +19,19 @@ const ABORTS: Duration = Duration::from_millis(300);
 /// long file cannot be cancelled.
 const GRACE: Duration = Duration::from_millis(600);
 
-/// What the user or the system wants.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Told {
-    Interrupt,
-    Terminate,
+/// For the other side.
+fn reason(told: Told) -> &'static [u8] {
+    match told {
+        Told::Interrupt => b"interrupted by its user",
+        Told::Terminate => b"terminated by its system",
+        Told::HangUp => b"its terminal was closed",
+    }
 }
 
-impl Told {
-    fn failure(self) -> Failure {
-        match self {
-            Told::Interrupt => Failure::interrupted(),
-            Told::Terminate => Failure::terminated(),
-        }
-    }
-
-    /// For the other side.
-    fn reason(self) -> &'static [u8] {
-        match self {
-            Told::Interrupt => b"interrupted by its user",
-            Told::Terminate => b"terminated by its system",
-        }
-    }
-
-    fn exit(self) -> ! {
-        place::end();
-        finish_saying();
-        std::process::exit(self.failure().kind as i32)
-    }
+fn exit(told: Told) -> ! {
+    place::end();
+    finish_saying();
+    std::process::exit(Failure::told(told).kind as i32)
 }
 
 /// Where all parts of a command learn that it shall end, and what ends with it.
@@ -68,16 +53,11 @@ struct Inner {
 
 impl Ending {
     /// Takes the signals over. Must be called inside a runtime with another
-    /// thread than this: it works while this one is busy.
+    /// thread than this: it works while this one is busy. Nobody waits for who reads standard error from now on.
     pub(crate) fn begin(record: Record) -> Result<Ending, Failure> {
-        let take = |kind| {
-            signal(kind)
-                .map_err(|e| Failure::new(Kind::Failed, format!("cannot handle signals: {e}")))
-        };
-        let signals = [
-            take(SignalKind::interrupt())?,
-            take(SignalKind::terminate())?,
-        ];
+        let signals = Signals::take()
+            .map_err(|e| Failure::new(Kind::Failed, format!("cannot handle signals: {e}")))?;
+        say_beside();
         let ending = Ending(Arc::new(Inner {
             endpoint: Mutex::new(None),
             signal: OnceLock::new(),
@@ -89,14 +69,14 @@ impl Ending {
         Ok(ending)
     }
 
-    async fn obey(self, mut signals: [Signal; 2]) {
-        let told = next(&mut signals).await;
+    async fn obey(self, mut signals: Signals) {
+        let told = signals.next().await;
         let told = *self.0.signal.get_or_init(|| told);
         let work = async {
             // First the ABORTs: what waits is dropped next, and would shut down.
             let endpoint = self.endpoint().clone();
             if let Some(endpoint) = endpoint {
-                let abort = endpoint.abort(told.reason());
+                let abort = endpoint.abort(reason(told));
                 tokio::pin!(abort);
                 // Polled once, the associations have ended.
                 let sent = polled_once(abort.as_mut()).await;
@@ -112,12 +92,12 @@ impl Ending {
         };
         tokio::select! {
             () = work => {
-                say(format_args!("byway: {}", told.failure()));
-                self.0.record.finish(Some(&told.failure()));
-                told.exit()
+                say(format_args!("byway: {}", Failure::told(told)));
+                self.0.record.finish(Some(&Failure::told(told)));
+                exit(told)
             }
             // Once more: at once.
-            again = next(&mut signals) => again.exit(),
+            again = signals.next() => exit(again),
         }
     }
 
@@ -159,7 +139,7 @@ impl Ending {
         let mut told = self.0.told.subscribe();
         // The sender lives as long as `self`.
         let told = told.wait_for(Option::is_some).await.map_or(None, |t| *t);
-        told.unwrap_or(Told::Interrupt).failure()
+        Failure::told(told.unwrap_or(Told::Interrupt))
     }
 
     /// Whether a signal has come: what fails from now on is no news.
@@ -169,20 +149,12 @@ impl Ending {
 
     /// The result of a command: that of its work, unless a signal ended it.
     pub(crate) async fn result<T>(&self, of_work: Result<T, Failure>) -> Result<T, Failure> {
-        let Some(told) = self.0.signal.get() else {
+        let Some(&told) = self.0.signal.get() else {
             return of_work;
         };
         // The sender lives as long as `self`.
         let _ = self.0.aborted.subscribe().wait_for(|sent| *sent).await;
-        Err(told.failure())
-    }
-}
-
-async fn next(signals: &mut [Signal; 2]) -> Told {
-    let [interrupt, terminate] = signals;
-    tokio::select! {
-        _ = interrupt.recv() => Told::Interrupt,
-        _ = terminate.recv() => Told::Terminate,
+        Err(Failure::told(told))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Kind};
 use crate::give_back;
 use crate::net::args::{CalledArgs, HereArgs};
 use crate::settings::{Usage, config_for};
-use crate::terminal::{self, say, say_json};
+use crate::terminal::{say, say_json};
 use byway::{Association, Closed, CommandError, ConnectError, Endpoint, LossReason, SendError};
 use byway_lab::show;
 use byway_lab::units::format_duration;
@@ -38,7 +38,6 @@ pub(super) fn serve_with(
     ending: &Ending,
     usage: Usage,
 ) -> Result<Endpoint, Failure> {
-    terminal::say_beside();
     let below = here.below;
     let udp_port = below.encapsulation.default_port();
     let local = if here.bind.is_empty() {

@@ -1,6 +1,8 @@
 //! How the commands with sockets end for a signal, and what the other side learns of it.
 
-use crate::peers::{Server, byway, endless, ends_within, folder, signal, wait_for};
+use crate::peers::{
+    Server, byway, endless, ends_within, folder, ignores_hang_up, signal, takes_signals, wait_for,
+};
 use crate::raw::Raw;
 use crate::skipped;
 use byway_wire::chunk_type;
@@ -50,11 +52,39 @@ fn transfer(name: &str) -> (Server, Child) {
     (server, send)
 }
 
-const SIGNALS: [(&str, i32); 2] = [("INT", 130), ("TERM", 143)];
+/// Each with the exit status.
+fn signals() -> Vec<(&'static str, i32)> {
+    let mut all = vec![("INT", 130), ("TERM", 143), ("HUP", 129)];
+    if ignores_hang_up() {
+        skipped::skipped("SIGHUP, which is ignored here");
+        all.pop();
+    }
+    all
+}
+
+/// `nohup` ignores the signal on behalf of the command, which goes on when its terminal has gone.
+#[test]
+fn a_command_under_nohup_outlives_its_terminal() {
+    let dir = folder("nohup");
+    let script = "trap '' HUP; exec \"$@\"";
+    let mut recv = std::process::Command::new("sh")
+        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_byway")])
+        .args(["recv", "--unprotected", "--bind", "127.0.0.1:0"])
+        .args(["--dir", dir.to_str().unwrap()])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    takes_signals(&recv);
+    signal(&recv, "HUP");
+    // Handled in their order.
+    signal(&recv, "TERM");
+    assert_eq!(ends_within(&mut recv, SOON), Some(143));
+    std::fs::remove_dir_all(&dir).unwrap();
+}
 
 #[test]
 fn a_signal_ends_each_command_and_its_peer_at_once() {
-    for (name, status) in SIGNALS {
+    for (name, status) in signals() {
         let (mut server, mut cat) = pipe();
         signal(&cat, name);
         assert_eq!(ends_within(&mut cat, SOON), Some(status), "cat, {name}");
@@ -88,7 +118,7 @@ fn a_signal_ends_each_command_and_its_peer_at_once() {
 
 #[test]
 fn a_signal_ends_a_command_whose_peer_is_silent() {
-    for (name, status) in SIGNALS {
+    for (name, status) in signals() {
         let (mut server, cat) = pipe();
         signal(&cat, "STOP");
         signal(&server.child, name);
@@ -200,7 +230,7 @@ fn a_signal_tells_each_of_more_peers_than_answers_may_wait() {
 fn a_signal_ends_a_send_that_nobody_answers() {
     let dir = folder("unanswered");
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    for (name, status) in SIGNALS {
+    for (name, status) in signals() {
         let mut send = byway()
             .args(["send", endless(&dir).to_str().unwrap(), "--to"])
             .arg(silent.local_addr().unwrap().to_string())

@@ -151,6 +151,86 @@ fn a_receiver_whose_lines_nobody_reads_goes_on_and_ends() {
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
+// Those that connect, too: whoever reached the door of a `forward` could fill the pipe, and no signal ended it.
+#[test]
+fn a_command_whose_lines_nobody_reads_ends_by_a_signal() {
+    // user -> INT -> command, whose standard error is full
+    let nobody = SocketAddr::from(([127, 0, 0, 1], udp_port()));
+    let to = nobody.to_string();
+    let dir = folder("lines-nobody-reads");
+    let file = dir.join("a.bin");
+    std::fs::write(&file, b"contents").unwrap();
+    let path = file.to_str().unwrap();
+    let commands: [&[&str]; 4] = [
+        &["cat", "--to", &to],
+        &["send", path, "--json", "--to", &to],
+        &["forward", "--listen", "127.0.0.1:0", "--to", &to],
+        &["doctor", "--to", &to],
+    ];
+    for args in commands {
+        for more in [&[][..], &["-vvv"]] {
+            let (_reader, err) = stuck();
+            let mut child = byway()
+                .args(args)
+                .args(more)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(OwnedFd::from(err))
+                .spawn()
+                .unwrap();
+            peers::takes_signals(&child);
+            peers::signal(&child, "INT");
+            let status = peers::ends_within(&mut child, Duration::from_secs(10));
+            assert_eq!(status, Some(130), "{args:?} {more:?}");
+        }
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// The table of an emulation that has ended, and its lines.
+#[test]
+fn an_emulation_whose_lines_nobody_reads_ends_by_a_signal() {
+    let target = SocketAddr::from(([127, 0, 0, 1], udp_port()));
+    for command in [&[][..], &["--", "true"]] {
+        let [(_table, out), (_lines, err)] = [stuck(), stuck()];
+        let mut child = byway()
+            .args(["emulate", "--relay", &format!("0={target}")])
+            .args(command)
+            .stdin(Stdio::null())
+            .stdout(OwnedFd::from(out))
+            .stderr(OwnedFd::from(err))
+            .spawn()
+            .unwrap();
+        peers::takes_signals(&child);
+        peers::signal(&child, "TERM");
+        let status = peers::ends_within(&mut child, Duration::from_secs(10));
+        assert_eq!(status, Some(143), "{command:?}");
+    }
+}
+
+#[test]
+fn a_sender_whose_lines_nobody_reads_goes_on() {
+    let dir = folder("unread-sender");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, b"contents").unwrap();
+    let address = SocketAddr::from(([127, 0, 0, 1], udp_port()));
+    let args = ["recv", "--once", "--dir", inbox.to_str().unwrap()];
+    let mut recv = start(&args, address, Stdio::null(), Stdio::null());
+    let (_reader, err) = stuck();
+    let mut sender = byway()
+        .args(["send", file.to_str().unwrap(), "-vvv", "--to"])
+        .arg(address.to_string())
+        .stdout(Stdio::null())
+        .stderr(OwnedFd::from(err))
+        .spawn()
+        .unwrap();
+    for child in [&mut sender, &mut recv] {
+        assert_eq!(peers::ends_within(child, Duration::from_secs(30)), Some(0));
+    }
+    assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"contents");
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
 /// A terminal that a person has stopped: what its master reads, and its other end.
 fn stopped_terminal() -> (File, OwnedFd) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();

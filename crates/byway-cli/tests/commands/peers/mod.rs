@@ -364,7 +364,7 @@ pub(crate) fn filled(child: &Child) -> u64 {
     number.expect("Linux says how much")
 }
 
-/// Sends a signal: INT, TERM, STOP, KILL.
+/// Sends a signal: INT, TERM, HUP, STOP, KILL.
 pub(crate) fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
     let sent = Command::new("kill").args(["-s", name, &pid]).status();
@@ -373,6 +373,25 @@ pub(crate) fn signal(child: &Child, name: &str) {
         // On a busy host its threads go on until they have a processor again.
         wait_until(|| is_stopped(&pid));
     }
+}
+
+/// A mask of signals of a process, as /proc has it (`SigCgt`: those that it handles, `SigIgn`: that it ignores).
+fn signals_of(pid: &str, mask: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|l| l.strip_prefix(mask)).unwrap();
+    u64::from_str_radix(line.trim_start_matches(':').trim(), 16).unwrap()
+}
+
+/// Waits until a command has taken SIGTERM over.
+pub(crate) fn takes_signals(child: &Child) {
+    const TERM: u64 = 1 << 14;
+    let pid = child.id().to_string();
+    wait_until(|| signals_of(&pid, "SigCgt") & TERM != 0);
+}
+
+/// Whether these tests run where SIGHUP is ignored (`nohup`): so do the commands then.
+pub(crate) fn ignores_hang_up() -> bool {
+    signals_of("self", "SigIgn") & 1 == 1
 }
 
 /// Whether all threads of a process have stopped; yes where the kernel does not tell.
