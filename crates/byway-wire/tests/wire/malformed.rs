@@ -210,6 +210,19 @@ fn asconf_without_its_address() {
         rule: "an IPv4 address has 4",
     };
     assert_eq!(first(&short), Err(ChunkError::Param { kind, error }));
+    // An address that reaches beyond the chunk.
+    let beyond = [kind, 0, 0, 16, 0, 0, 0, 1, 0, 5, 0, 12, 10, 0, 0, 1];
+    assert!(
+        matches!(
+            first(&beyond),
+            Err(ChunkError::Param {
+                kind: chunk_type::ASCONF,
+                error: ParamError::List(_)
+            })
+        ),
+        "{:?}",
+        first(&beyond)
+    );
 }
 
 #[test]
