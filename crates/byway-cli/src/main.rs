@@ -41,6 +41,8 @@ use std::process::ExitCode;
 use tokio::runtime::Runtime;
 
 fn main() -> ExitCode {
+    // Without it a command ends when a file grows too large; that is no reason not to begin.
+    let _ = signals::outlive_large_files();
     let failed = |failure: &Failure| {
         terminal::say(format_args!("byway: {}", secrets::hidden(&failure.message)));
         ExitCode::from(failure.kind as u8)

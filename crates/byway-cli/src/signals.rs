@@ -1,5 +1,5 @@
 //! Signals that end a command: SIGINT (Ctrl-C), SIGTERM, and SIGHUP, which a terminal sends that is closed. Commands with
-//! sockets have `net::Ending`; here is [`watch`] for the others.
+//! sockets have `net::Ending`; here is [`watch`] for the others. And SIGXFSZ for all.
 
 use std::io;
 use std::sync::Arc;
@@ -85,6 +85,18 @@ pub(crate) fn told() -> Option<Told> {
 /// Whether there was a wish to terminate: not by a key, which may be meant for another program.
 pub(crate) fn terminated() -> bool {
     told().is_some_and(|told| told != Told::Interrupt)
+}
+
+/// A write beyond the largest file that the process may write (RLIMIT_FSIZE) fails like one to a full disk. By
+/// itself the system sends SIGXFSZ, which ends the process, and strangers choose how large their files are. A handler
+/// is better than to ignore it: what the process starts does not inherit it.
+pub(crate) fn outlive_large_files() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let _inside = runtime.enter();
+    // The handler stays when nobody listens any more.
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
 /// Sets `cancel` at a signal; a second one ends the process at once, with `status`.

@@ -384,7 +384,7 @@ pub enum LossReason {
     /// `failure.dead_data.give_up`, or until errors exceeded Association.Max.Retrans.
     DataUnacknowledged,
     /// The peer sent an ABORT; the text gives its causes, with what the peer says escaped
-    /// ([`shown`](crate::text::shown)).
+    /// ([`shown`](crate::text::shown)). During set-up it is empty only if the ABORT answers the INIT without a word.
     AbortedByPeer(String),
     /// An ICMP message says that nothing at the peer's address takes SCTP without UDP.
     ProtocolUnreachable,

@@ -70,6 +70,17 @@ pub(crate) fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
+/// JSON for a script element, whatever its strings are. `</script` would end the element, and after
+/// `<!--<script` no end counts. JSON has `<` in strings only.
+pub(crate) fn in_script(value: &Value) -> String {
+    value
+        .to_string()
+        .replace('<', "\\u003c")
+        // Ends of lines, where the element is a program.
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
 /// What the plots draw.
 fn data(comparison: &Comparison) -> String {
     let scenario = &comparison.scenario;
@@ -80,8 +91,7 @@ fn data(comparison: &Comparison) -> String {
         })).collect::<Vec<_>>(),
         "runs": comparison.results.iter().map(run).collect::<Vec<_>>(),
     });
-    // "</script>" in a name must not end the element.
-    value.to_string().replace("</", "<\\/")
+    in_script(&value)
 }
 
 fn run(result: &RunResult) -> Value {
@@ -206,6 +216,15 @@ fn scenario_list(comparison: &Comparison) -> String {
     format!("<ul>{items}</ul>")
 }
 
+/// What the plots of a page draw.
+#[cfg(test)]
+pub(crate) fn data_of(page: &str) -> Value {
+    let begin = "<script type=\"application/json\" id=\"data\">";
+    let (_, data) = page.split_once(begin).unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,6 +243,26 @@ mod tests {
         if let Some(dir) = std::env::var_os("BYWAY_TEST_REPORT") {
             std::fs::write(dir, &page).unwrap();
         }
+    }
+
+    /// A peer gives the reasons of a report of `send` or `recv`.
+    #[test]
+    fn no_text_ends_or_opens_a_script() {
+        let text = "<!--<script> </script> <!-- --> \u{2028}\u{2029} \"\\u003c\"";
+        let value = json!({ text: [text] });
+        let written = in_script(&value);
+        for mark in ['<', '\u{2028}', '\u{2029}'] {
+            assert!(!written.contains(mark), "{written}");
+        }
+        assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), value);
+
+        let mut comparison = crate::testing::comparison();
+        comparison.scenario.paths[0].name = text.to_owned();
+        let page = html(&comparison);
+        assert_eq!(page.matches("<script").count(), 3);
+        assert_eq!(page.matches("</script>").count(), 3);
+        let read = data_of(&page);
+        assert_eq!(read["paths"][0], text);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The page is that of [`report`](crate::report), with the charts of one side. What is kept of a transfer
 //! has a bound, however long it takes: curves keep their extremes and lose detail.
 
-use crate::report::{CSS, JS, UPLOT_CSS, UPLOT_JS, UPLOT_LICENSE, escape, fill};
+use crate::report::{CSS, JS, UPLOT_CSS, UPLOT_JS, UPLOT_LICENSE, escape, fill, in_script};
 use crate::result::{PathCondition, Stall};
 use crate::series::{Buckets, Curve, seconds};
 use crate::show;
@@ -540,8 +540,7 @@ fn data(transfer: &Transfer) -> String {
         .map(|a| run(a, transfer))
         .collect();
     let value = json!({ "end": end, "paths": [], "events": [], "lines": lines, "runs": runs });
-    // "</script>" in a name must not end the element.
-    value.to_string().replace("</", "<\\/")
+    in_script(&value)
 }
 
 fn end_of(a: &AssociationRecord, transfer: &Transfer) -> f64 {
@@ -646,6 +645,7 @@ fn rate(sent: &Buckets, received: &Buckets, a: &AssociationRecord, end_s: f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::data_of;
 
     const S: u64 = 1_000_000_000;
 
@@ -718,6 +718,19 @@ mod tests {
         if let Some(file) = std::env::var_os("BYWAY_TEST_REPORT") {
             std::fs::write(file, &page).unwrap();
         }
+    }
+
+    /// The peer gives the reason of an ABORT. After `<!--<script>` no end of the element counts, and the page was blank.
+    #[test]
+    fn the_reason_of_a_peer_takes_no_script_away() {
+        let reason = "aborted by peer: <!--<script>";
+        let mut t = transfer();
+        t.associations[0].outcome = Some(reason.to_owned());
+        let page = html(&t);
+        assert_eq!(page.matches("<script").count(), 3);
+        assert_eq!(page.matches("</script>").count(), 3);
+        assert!(!page.contains("<!--"), "a comment");
+        assert_eq!(data_of(&page)["runs"][0]["note"], reason);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::inbox::Folder;
 use super::protocol::{Hash, SMALL};
 use super::tree::{Put, Taken, Tree};
 use rustix::fs::OFlags;
+use rustix::process::{Resource, getrlimit};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -213,7 +214,7 @@ impl Store {
         let written = self.file().and_then(|file| file.write_all_at(bytes, at));
         if let Err(e) = written {
             self.make_room(&e);
-            return Err(format!("{name}: {e}"));
+            return Err(format!("{name}: {}", why_not(&e)));
         }
         self.hasher.update(bytes);
         self.written += bytes.len() as u64;
@@ -349,7 +350,7 @@ impl Store {
         if let Err(e) = synced {
             // Some file systems tell here first that there is no room.
             self.make_room(&e);
-            return Err(format!("{name}: {e}"));
+            return Err(format!("{name}: {}", why_not(&e)));
         }
         let (there, taken) = match (&self.within, &self.file) {
             (Some((tree, entry)), Some(file)) => {
@@ -417,6 +418,17 @@ impl Drop for Store {
             // Nothing came of it.
             let _ = fs::remove_file(&self.part);
         }
+    }
+}
+
+/// Why bytes cannot be written. Of a limit that an administrator has set, also where.
+fn why_not(why: &io::Error) -> String {
+    let limit = getrlimit(Resource::Fsize).current;
+    match limit.filter(|_| why.kind() == io::ErrorKind::FileTooLarge) {
+        Some(most) => format!(
+            "the receiver's file size limit is {most} bytes; raise it there (ulimit -f, LimitFSIZE= of systemd)"
+        ),
+        None => why.to_string(),
     }
 }
 

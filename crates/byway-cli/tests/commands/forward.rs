@@ -143,6 +143,30 @@ fn what_is_not_allowed_or_refuses_is_reset_and_told_at_both_ends() {
     end(serve);
 }
 
+/// They were told of 20 seconds that had not passed.
+#[test]
+fn connections_that_wait_for_an_association_are_not_called_late_when_the_command_ends() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = silent.local_addr().unwrap().to_string();
+    let mut command = byway();
+    command.arg("forward");
+    let mut forward = Forward::start_as(command, &["--socks"], &to);
+    let mut waiting = Vec::new();
+    for _ in 0..20 {
+        let mut tcp = forward.connect(0);
+        tcp.write_all(&[5, 1, 0]).unwrap();
+        tcp.read_exact(&mut [0; 2]).unwrap();
+        // To 127.0.0.1, port 22.
+        tcp.write_all(&[5, 1, 0, 1, 127, 0, 0, 1, 0, 22]).unwrap();
+        waiting.push(tcp);
+    }
+    peers::signal(&forward.server.child, "INT");
+    let mut said = String::new();
+    forward.server.rest.read_to_string(&mut said).unwrap();
+    assert!(!said.contains("no association within"), "{said}");
+    assert_eq!(forward.server.child.wait().unwrap().code(), Some(130));
+}
+
 #[test]
 fn a_thousand_connections_at_once_through_one_tunnel() {
     // Three for each connection are of this process: the program's, its target's, and others beside it.

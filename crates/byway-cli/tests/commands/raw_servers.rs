@@ -7,7 +7,7 @@ use byway_wire::{
     chunk_type,
 };
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -308,6 +308,34 @@ fn a_window_that_stays_closed_does_not_hold_the_end_of_a_process_for_ever() {
     assert!(why.contains("the shutdown took too long"), "{why}");
     assert!(probes > 0);
     assert_eq!(cat.0.wait().unwrap().code(), Some(3));
+}
+
+/// Who aborts after its INIT ACK listens on this port: to look for another one would lead away from what is wrong.
+#[test]
+fn only_an_abort_of_the_init_is_told_as_a_wrong_port() {
+    let (none, unreadable) = (&[][..], &[0, 12, 0, 40][..]);
+    for (answers_init, causes, why) in [
+        (true, none, "SCTP port 5001 was refused: --port must be"),
+        (false, none, "without a reason, though it had answered"),
+        (false, unreadable, "a cause that cannot be read"),
+    ] {
+        let mut peer = Passive::new(&[1]);
+        let mut cat = Cat::start(&peer, &[]);
+        assert!(matches!(peer.hear_of_set_up(), Heard::Init));
+        if !answers_init {
+            peer.init_ack();
+            while matches!(peer.hear_of_set_up(), Heard::Init) {
+                peer.init_ack();
+            }
+        }
+        peer.send(0, peer.tag, |b| b.raw(chunk_type::ABORT, 0, causes));
+        let mut said = String::new();
+        let mut err = cat.0.stderr.take().unwrap();
+        err.read_to_string(&mut said).unwrap();
+        assert!(said.contains(why), "{said}");
+        assert_eq!(said.contains("--port"), answers_init, "{said}");
+        assert_eq!(cat.0.wait().unwrap().code(), Some(3));
+    }
 }
 
 /// 35: an ERROR with a Stale Cookie that says nothing of how stale it is leaves the set-up where it is: the COOKIE ECHO

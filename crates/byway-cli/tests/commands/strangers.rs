@@ -346,29 +346,36 @@ fn more_or_fewer_bytes_than_offered_are_refused() {
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
-/// A limit for the size of files acts as a full disk.
+/// A stranger chooses how large a file is: what the limit of the process does not allow ended the receiver by a
+/// signal, SIGXFSZ.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_refuses_the_file_and_the_receiver_goes_on() {
-    let dir = folder("full-disk");
+fn a_file_above_the_file_size_limit_is_refused_and_the_receiver_goes_on() {
+    let dir = folder("file-size-limit");
     let (inbox, large, small) = (dir.join("inbox"), dir.join("large.bin"), dir.join("a.bin"));
     std::fs::write(&large, contents(3_000_000)).unwrap();
     std::fs::write(&small, contents(10_000)).unwrap();
-    let server = Server::start_limited(&["recv", "--dir", inbox.to_str().unwrap()], 1000);
+    let mut server = Server::start_limited(&["recv", "--dir", inbox.to_str().unwrap()], 1000);
     let send = |file: &Path| run(&["send", file.to_str().unwrap(), "--to", &server.addresses]);
     let out = send(&large);
     assert_eq!(out.status.code(), Some(4), "{}", text(&out.stderr));
-    assert!(
-        text(&out.stderr).contains("large.bin: "),
-        "{}",
-        text(&out.stderr)
-    );
+    for part in [
+        "large.bin: the receiver's file size limit is 1024000 bytes",
+        "(ulimit -f, LimitFSIZE= of systemd)",
+    ] {
+        assert!(
+            text(&out.stderr).contains(part),
+            "{part}: {}",
+            text(&out.stderr)
+        );
+    }
     assert!(send(&small).status.success());
     assert_eq!(
         std::fs::read(inbox.join("a.bin")).unwrap(),
         contents(10_000)
     );
     assert!(!inbox.join("large.bin").exists());
+    assert_eq!(server.child.try_wait().unwrap(), None);
     end(server);
     std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -261,7 +261,11 @@ impl Association {
             self.discard(ctx, Rule::Misplaced, why);
             self.doubt_address(ctx, path);
         } else {
-            self.lose(ctx, LossReason::AbortedByPeer(describe(causes)));
+            let mut why = describe(causes);
+            if why.is_empty() && matches!(self.state, State::CookieEchoed(_)) {
+                why = UNEXPLAINED.to_owned();
+            }
+            self.lose(ctx, LossReason::AbortedByPeer(why));
         }
     }
 
@@ -427,11 +431,20 @@ enum TagCheck {
     OutOfTheBlue,
 }
 
+/// The words for an ABORT without a cause that answers a COOKIE ECHO. Without them it would look like the one that
+/// answers an INIT to a wrong port, of which other stacks say nothing.
+const UNEXPLAINED: &str = "without a reason, though it had answered the INIT";
+
 /// Error causes as text; at most four, each cut to one line.
 fn describe(causes: Causes<'_>) -> String {
     let mut text = String::new();
     for raw in causes.iter().take(4) {
-        let Ok(raw) = raw else { break };
+        let Ok(raw) = raw else {
+            if text.is_empty() {
+                text.push_str("a cause that cannot be read");
+            }
+            break;
+        };
         if !text.is_empty() {
             text.push_str("; ");
         }

@@ -6,7 +6,7 @@ use crate::common::{
 };
 use byway_core::config::Config;
 use byway_core::{Event, LossReason, Message, PathState};
-use byway_wire::{Chunk, Packet, param_type};
+use byway_wire::{Chunk, Packet, chunk_type, param_type};
 
 #[test]
 fn four_packets_set_up_an_association() {
@@ -484,6 +484,32 @@ fn an_endpoint_that_accepts_nothing_refuses_with_an_abort() {
     );
     let why = byway_core::NOTHING_LISTENS;
     assert_eq!(loss(&p.take_events(A)), format!("the peer aborted: {why}"));
+}
+
+/// Of an ABORT without a reason, what it answers is all that is known: to an INIT, the port may be wrong.
+#[test]
+fn an_abort_without_a_reason_tells_whether_the_init_had_been_answered() {
+    let (none, unreadable) = (&[][..], &[0, 12, 0, 40][..]);
+    for (answers, causes, why) in [
+        ("INIT", none, "the peer aborted"),
+        (
+            "COOKIE ECHO",
+            none,
+            "the peer aborted: without a reason, though it had answered the INIT",
+        ),
+        (
+            "COOKIE ECHO",
+            unreadable,
+            "the peer aborted: a cause that cannot be read",
+        ),
+    ] {
+        let mut p = Pair::new(1, &plain());
+        p.lose(move |q| q.text == answers);
+        p.connect(A, &plain());
+        p.run(50);
+        p.inject(A, 0, |b| b.raw(chunk_type::ABORT, 0, causes));
+        assert_eq!(loss(&p.take_events(A)), why);
+    }
 }
 
 /// Of each INIT only the sizes are known before the answer: the smallest one has 32 bytes.

@@ -94,7 +94,7 @@ impl Server {
 
     /// Starts `args` where no file may be longer than `blocks` blocks of 1024 bytes.
     pub(crate) fn start_limited(args: &[&str], blocks: u32) -> Server {
-        Server::start_with(&format!("trap '' XFSZ; ulimit -f {blocks}"), args)
+        Server::start_with(&format!("ulimit -f {blocks}"), args)
     }
 
     /// Starts `args` with so many descriptors.

@@ -73,7 +73,8 @@ pub(super) async fn opened(
         };
         match timeout_at(deadline, current.wait_for(is_another)).await {
             Ok(Ok(_)) => {}
-            _ => return Err(too_late(patience)),
+            Ok(Err(_)) => return Err(ends()),
+            Err(_) => return Err(too_late(patience)),
         }
     }
 }
@@ -85,11 +86,16 @@ async fn in_use(
     patience: Duration,
 ) -> Result<Arc<Carrier>, Reset> {
     let is_up = |c: &Option<Arc<Carrier>>| c.as_ref().is_some_and(|c| !c.has_ended());
-    let found = timeout_at(deadline, current.wait_for(is_up)).await;
-    let found = found.ok().and_then(Result::ok);
-    found
-        .and_then(|carrier| (*carrier).clone())
-        .ok_or_else(|| too_late(patience))
+    match timeout_at(deadline, current.wait_for(is_up)).await {
+        Ok(Ok(carrier)) => (*carrier).clone().ok_or_else(|| too_late(patience)),
+        Ok(Err(_)) => Err(ends()),
+        Err(_) => Err(too_late(patience)),
+    }
+}
+
+/// Nobody keeps an association any more.
+fn ends() -> Reset {
+    Reset::new(Cause::Failed, "this command ends")
 }
 
 fn too_late(patience: Duration) -> Reset {
@@ -117,4 +123,21 @@ async fn open(connection: &mut Connection, target: &str) -> Result<(), Option<Re
     // Lost with the association if that is gone.
     let _ = connection.say(&Frame::Reset(reset.clone())).await;
     Err(Some(reset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_an_association_is_told_of_the_time_or_of_the_end_of_the_command() {
+        let patience = Duration::from_secs(20);
+        let (keeper, current) = watch::channel(None);
+        let waits = || begin(current.clone(), "db:5432", patience);
+        let why = |begun: Result<Begun, Reset>| begun.err().map(|reset| reset.why).unwrap();
+        let late = why(waits().await);
+        assert!(late.starts_with("no association within 20"), "{late}");
+        let (ended, ()) = tokio::join!(waits(), async { drop(keeper) });
+        assert_eq!(why(ended), "this command ends");
+    }
 }
