@@ -380,6 +380,11 @@ fn refused_offers_take_no_tick_until_they_are_let_go() {
 /// How many associations the tests of ticks have.
 const COUNT: usize = 300;
 
+/// Fewer times than this a server is woken up in two seconds of idle associations. Nearly always it is not woken at all:
+/// their heartbeats begin after 30 s. One tick of 20 ms for all of them would be 100 times, one of 200 ms ten times. On a
+/// busy machine set-up can take so long that heartbeats come, or that work of it is left, but not in each of five spans.
+const WOKEN: u64 = 10;
+
 /// An association that says this and no more, and its endpoint.
 async fn says(server: &Server, first: Option<Vec<u8>>) -> (Association, Endpoint) {
     let endpoint = endpoint(0);
@@ -405,13 +410,18 @@ fn idle(name: &str, first: impl Fn(u64) -> Option<Vec<u8>>) {
         }
         let now = threads_of(&server);
         assert!(now <= threads + 2, "{threads} threads, then {now}");
-        // What set-up left to do is done within a second; then two quiet seconds.
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let before = switches(&server);
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        let woken = switches(&server) - before;
-        // With a tick of 20 ms for each association it is some thousands.
-        assert!(woken < COUNT as u64, "woken {woken} times in two seconds");
+        let mut woken = u64::MAX;
+        for _ in 0..5 {
+            // What set-up left to do is done within a second; then two quiet seconds.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let before = switches(&server);
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            woken = woken.min(switches(&server) - before);
+            if woken < WOKEN {
+                break;
+            }
+        }
+        assert!(woken < WOKEN, "woken {woken} times in two seconds");
         for (association, _) in &all {
             assert_eq!(association.paths().len(), 2);
         }

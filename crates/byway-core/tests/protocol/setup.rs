@@ -309,6 +309,12 @@ fn a_collision_with_every_possible_loss_still_ends_in_one_association() {
         p.send_many(A, 10, 1);
         p.send_many(Z, 20, 1);
         p.run(5000);
+        // Each is one of the eight packets of the two set-ups.
+        let drawn = p.take_drawings_with(&["INIT", "COOKIE"]);
+        let losses = drawn.iter().filter(|d| d.ends_with(" -> lost")).count();
+        assert_eq!(losses, 1, "{lost}: {drawn:?}");
+        let each = [A, Z].map(|side| p.ends[side].association_count());
+        assert_eq!(each, [1, 1], "{lost}");
         assert_eq!(
             (p.state(A), p.state(Z)),
             ("ESTABLISHED", "ESTABLISHED"),

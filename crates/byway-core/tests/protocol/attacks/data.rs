@@ -2,6 +2,7 @@
 
 use crate::common::stranger::{cookie_echo, data};
 use crate::common::{A, Fate, Pair, Z, address, assert_drawn, packet, plain};
+use byway_core::Event;
 use byway_wire::{Data, Tsn};
 
 #[test]
@@ -187,16 +188,28 @@ fn attack_packets_queued_for_a_path_that_went_away_go_nowhere() {
     // A restart from one address leaves only one path. What waited for the second path
     // is gone, and its id is refused.
     let mut p = Pair::up(2, &plain());
+    // The heartbeat itself is lost: whom it reached after his restart, he would abort the association.
+    p.cut(&[1]);
     p.with(Z, |now, e, id| {
         e.request_heartbeat(now, id, byway_core::PathId(1))
     })
     .unwrap();
+    p.heal();
     p.replace(A, 7, &plain());
     p.ends[A] = crate::common::endpoint(1, A, 7, &plain());
     p.paths = 1;
     p.connect(A, &plain());
-    p.run(5000);
+    p.run(100);
     assert_eq!(p.with(Z, |_, e, id| e.paths(id)).len(), 1);
+    let is_restart = |e: &Event| matches!(e, Event::Restarted { .. });
+    assert!(p.take_events(Z).iter().any(is_restart));
+    // Its answer is waited for no more, and nothing follows it.
+    p.take_drawings();
+    p.send_many(Z, 10, 1);
+    p.run(60_000);
+    let mut sent = p.take_drawings();
+    sent.retain(|drawn| drawn.starts_with("Z -> "));
+    assert_drawn(&sent, &["Z -> DATA 1 -> A"]);
     let gone = p.with(Z, |now, e, id| {
         e.set_primary(now, id, byway_core::PathId(1))
     });
@@ -206,8 +219,8 @@ fn attack_packets_queued_for_a_path_that_went_away_go_nowhere() {
     );
 }
 
-// A HEARTBEAT over the second path and the COOKIE ECHO of a restart without it arrive before
-// anything is sent: the answer of the old life has no path any more.
+// A HEARTBEAT is asked for over the second path, one arrives over it, and so does the COOKIE ECHO of a restart without
+// it, before anything is sent: the HEARTBEAT and the answer of the old life have no path any more.
 #[test]
 fn attack_an_answer_that_waits_for_a_path_goes_with_it_when_the_peer_restarts() {
     let mut p = Pair::up(2, &plain());
@@ -216,10 +229,14 @@ fn attack_an_answer_that_waits_for_a_path_goes_with_it_when_the_peer_restarts() 
     let heartbeat = packet(A, tag, |b| b.heartbeat(&[7; 17]));
     p.take_drawings();
     let (now, z) = (p.now, &mut p.ends[Z]);
+    let id = p.ids[Z].unwrap();
+    z.request_heartbeat(now, id, byway_core::PathId(1)).unwrap();
     z.handle_datagram(now, address(1, A), address(1, Z), &heartbeat);
     z.handle_datagram(now, address(0, A), address(0, Z), &echo);
     p.pump(Z);
     assert_drawn(&p.take_drawings(), &["Z -> COOKIE ACK -> A"]);
+    p.run(5000);
+    assert_drawn(&p.take_drawings(), &[]);
 }
 
 #[test]
