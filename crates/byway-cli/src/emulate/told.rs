@@ -1,6 +1,5 @@
 //! What an emulation says: addresses at its start, what became of packets at its end; for people, or as JSON.
 
-use super::TICK;
 use super::hosts::Hosts;
 use super::relay::Relays;
 use crate::args::EmulateArgs;
@@ -15,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// How long what is due may take to be printed after a signal.
 const LAST_PRINT: Duration = Duration::from_millis(500);
+/// Between two looks for a signal.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Which addresses there are, and how to run a program at either end.
 pub(super) fn told(scenario: &Scenario, hosts: &Hosts, args: &EmulateArgs, both: bool) -> String {
@@ -91,7 +92,7 @@ pub(super) fn tell_counts(
     std::thread::spawn(move || done.send(print(&text)));
     let mut told: Option<Instant> = None;
     loop {
-        match printed.recv_timeout(TICK) {
+        match printed.recv_timeout(PAUSE) {
             Ok(result) => return result,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
             // A signal does not wait for a reader that takes nothing, and the namespaces go.
