@@ -3,7 +3,7 @@
 use crate::common::{any, bounded, client};
 use crate::stranger::{PORT, Stranger, init, packet};
 use byway::{Config, Endpoint, EndpointOptions, Event, Message, Rule};
-use byway_wire::{Data, InitFields, Packet, Tsn, chunk_type};
+use byway_wire::{Chunk, Data, InitFields, Packet, Tsn, chunk_type};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -249,4 +249,61 @@ async fn errors_without_end_tell_the_user_of_an_endpoint_of_few() {
     let untold = server.stats().refusals.of(Rule::ErrorRate);
     assert_eq!(told + untold, PACKETS * ERRORS);
     drop(stranger);
+}
+
+// R13: Z reads stream 1; A -> messages of one byte on stream 0, without end
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_of_one_byte_that_are_parked_count_as_the_memory_that_they_take() {
+    const PACKETS: u32 = 2000;
+    const CHUNKS: u32 = 60;
+    let server = server(|_| {});
+    let to = server.local_addresses()[0];
+    let setting_up = beside(move || {
+        let mut stranger = Stranger::at(to, [127, 0, 0, 1]);
+        assert!(stranger.set_up(1000, &init(), |_| {}));
+        stranger
+    });
+    let (stranger, accepted) = tokio::join!(setting_up, server.accept());
+    let accepted = accepted.unwrap();
+    let reader = accepted.stream(1);
+    // Who reads one stream gets past the messages of the others.
+    let reads = tokio::spawn(async move { reader.recv().await });
+    let taken = beside(move || {
+        let (port, tag) = stranger.associations[0];
+        let mut acknowledged = Tsn(0);
+        for n in 0..PACKETS {
+            let bytes = packet(port, tag, |b| {
+                for chunk in n * CHUNKS..(n + 1) * CHUNKS {
+                    b.data(&Data {
+                        tsn: Tsn(1 + chunk),
+                        stream_id: 0,
+                        ssn: chunk as u16,
+                        ppid: 0,
+                        unordered: false,
+                        begin: true,
+                        end: true,
+                        // A SACK for each packet.
+                        immediate: true,
+                        payload: b"x",
+                    });
+                }
+            });
+            stranger.send(&bytes);
+            let answer = stranger.hear_of(chunk_type::SACK);
+            let answer = Packet::parse(&answer).unwrap();
+            let first = answer.chunks().next().unwrap().unwrap();
+            let Ok(Chunk::Sack(sack)) = first.parse() else {
+                panic!("a SACK");
+            };
+            acknowledged = sack.cumulative_tsn_ack;
+            if acknowledged != Tsn((n + 1) * CHUNKS) {
+                break;
+            }
+        }
+        acknowledged.0
+    })
+    .await;
+    // Some 5,000 are parked, and the window takes the others. If each counted as its byte, a million would be parked.
+    assert!((CHUNKS..60_000).contains(&taken), "{taken}");
+    reads.abort();
 }
