@@ -192,6 +192,16 @@ const HOARDED: Shot = Shot {
     times: 250,
 };
 
+/// So many of them in their order, with nothing missing.
+fn in_order(times: u8) -> Shot {
+    Shot {
+        gap: 0,
+        unordered: false,
+        times,
+        ..HOARDED
+    }
+}
+
 fn shots() -> impl Strategy<Value = Vec<Shot>> {
     let len = prop_oneof![Just(1), Just(2), 1..1400u16];
     let stream = prop_oneof![3 => Just(0), 1 => 0..2048u16];
@@ -392,12 +402,7 @@ fn what_is_shed_and_in_which_order() {
     assert!(v.meet(7, 6004).is_none());
     v.endpoint.charge(third, 0);
     // 2: no more chunks with a gap before them, but an honest peer's in order.
-    let one = Shot {
-        gap: 0,
-        unordered: false,
-        times: 10,
-        ..gap
-    };
+    let one = in_order(10);
     honest.ssn = u16::MAX;
     let held = v.endpoint.memory();
     shoot(&mut v, &mut second, &gap, &payload);
@@ -431,12 +436,7 @@ fn what_breaks_the_ceiling_goes_at_once() {
     v.meet(3, 6001).unwrap();
     let kept = ceiling - 1000 - v.endpoint.memory();
     v.endpoint.charge(v.ids[1], kept);
-    let one = Shot {
-        gap: 0,
-        unordered: false,
-        times: 1,
-        ..HOARDED
-    };
+    let one = in_order(1);
     honest.ssn = u16::MAX;
     shoot(&mut v, &mut honest, &one, &payload);
     assert!(v.endpoint.memory() <= ceiling, "{}", v.endpoint.memory());
@@ -466,19 +466,14 @@ fn one_host_keeps_no_other_out() {
     assert_eq!(v.endpoint.endpoint_stats().refused_for_memory, 1);
     let mut honest = v.meet(3, 6000).unwrap();
     honest.ssn = u16::MAX;
-    let in_order = Shot {
-        gap: 0,
-        unordered: false,
-        times: 200,
-        ..gap
-    };
-    shoot(&mut v, &mut honest, &in_order, &payload);
+    let whole = in_order(200);
+    shoot(&mut v, &mut honest, &whole, &payload);
     assert!(v.endpoint.memory() >= full + 200 * 1400);
     assert!(v.lost.is_empty());
     // Above its half, although there is room for all: the host's largest goes, at its next packet.
     v.endpoint.charge(v.ids[3], 600 << 10);
     assert!(v.endpoint.memory() < 2 << 20);
-    shoot(&mut v, &mut honest, &in_order, &payload);
+    shoot(&mut v, &mut honest, &whole, &payload);
     assert!(v.lost.is_empty());
     shoot(&mut v, &mut hoarders[5], &gap, &payload);
     assert_eq!(v.lost, [LossReason::OutOfMemory]);

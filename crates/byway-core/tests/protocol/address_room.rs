@@ -4,7 +4,7 @@
 use crate::address_changes::{Changing, asconf, change, changing, ip, paths, unasked};
 use crate::attacks::summed;
 use crate::common::forger::Forger;
-use crate::common::{A, Z, address, address_of_ipv6, assert_drawn, plain};
+use crate::common::{A, Pair, Z, address, address_of_ipv6, assert_drawn, plain};
 use byway_core::{AddressChange, Event, PathState};
 use byway_wire::{Chunk, Packet, Param, ParamWriter, cause_code};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -323,16 +323,21 @@ fn an_address_without_a_path_deletes_the_others_and_not_itself() {
     assert_eq!(paths(&mut p, Z), [(address(1, A), PathState::Active)]);
 }
 
-/// All addresses of A's card went while its ASCONF was under way, and what comes is of another family than Z's. Then a
-/// card of Z's family comes.
-#[test]
-fn an_asconf_without_a_source_waits_for_one() {
+/// All addresses of A's card went while its ASCONF was under way, and what came is of another family than Z's.
+fn without_a_source() -> Pair {
     let (mut p, _) = Changing { a: 1, z: 1 }.up();
     p.lose(|q| q.text.contains("ASCONF"));
     let v6 = address_of_ipv6(0, A);
     p.with(A, |now, e, _| e.change_local_addresses(now, &[v6], &[]))
         .unwrap();
     change(&mut p, A, &[], &[0]);
+    p
+}
+
+/// Then a card of Z's family comes.
+#[test]
+fn an_asconf_without_a_source_waits_for_one() {
+    let mut p = without_a_source();
     p.run(20_000);
     assert_eq!(p.state(A), "ESTABLISHED");
     p.heal();
@@ -344,16 +349,11 @@ fn an_asconf_without_a_source_waits_for_one() {
     assert!(known.contains(&address(1, A)), "{known:?}");
 }
 
-/// The same, and no card comes: it does not wait for ever, nor does its shutdown.
+/// No card comes: it does not wait for ever, nor does its shutdown.
 #[test]
 fn an_asconf_without_a_source_ends_when_none_comes() {
     for shuts_down in [false, true] {
-        let (mut p, _) = Changing { a: 1, z: 1 }.up();
-        p.lose(|q| q.text.contains("ASCONF"));
-        let v6 = address_of_ipv6(0, A);
-        p.with(A, |now, e, _| e.change_local_addresses(now, &[v6], &[]))
-            .unwrap();
-        change(&mut p, A, &[], &[0]);
+        let mut p = without_a_source();
         if shuts_down {
             p.run(3000);
             p.shutdown(A);
