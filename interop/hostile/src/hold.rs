@@ -1,6 +1,7 @@
 //! Associations that are set up and then misused, many at once.
 
 use crate::Target;
+use crate::file;
 use crate::flood::counted;
 use crate::peer::{End, Peer, Wish};
 use anyhow::{Context, Result};
@@ -28,6 +29,10 @@ pub(crate) enum Misuse {
     Silent,
     /// One message of one byte a second
     Slow,
+    /// An offer of a file in the protocol of `byway recv`, whose answer is not used
+    Offers,
+    /// The same, and the file begins: one byte of it comes
+    BegunFiles,
     /// Everything that comes is acknowledged with a window of 0
     ClosedWindow,
     /// Windows that open by one byte and close again
@@ -270,6 +275,7 @@ fn turn(
 /// One turn of a misuse.
 fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<()> {
     let times = match what {
+        Misuse::Offers | Misuse::BegunFiles => u32::from(*sent == 0),
         Misuse::Slow => u32::from(sent.is_multiple_of(10)),
         Misuse::EndsAlone | Misuse::Gaps => crowd.burst,
         Misuse::Beginnings | Misuse::Interleaved => crowd.burst,
@@ -280,6 +286,11 @@ fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<(
     for _ in 0..times {
         match what {
             Misuse::Slow => peer.say(b"x")?,
+            Misuse::Offers => file::offer(peer)?,
+            Misuse::BegunFiles => {
+                file::offer(peer)?;
+                file::begin(peer)?;
+            }
             Misuse::WindowGames => peer.acknowledge((*sent % 2) as u32)?,
             Misuse::EndsAlone => fragments(peer, 1, |d| (d.begin, d.end) = (false, true))?,
             // A beginning right behind another one would be a violation that shows.

@@ -9,6 +9,7 @@
 mod amplify;
 mod asconf;
 mod association;
+mod file;
 mod flood;
 mod hold;
 mod packets;

@@ -4,7 +4,7 @@ use crate::Target;
 use crate::packets::{init_fields, message, packet};
 use anyhow::{Context, Result, bail};
 use byway_wire::{
-    Causes, Chunk, Packet, PacketBuilder, ParamWriter, Params, RawChunk, Tsn, chunk_type,
+    Causes, Chunk, Data, Packet, PacketBuilder, ParamWriter, Params, RawChunk, Tsn, chunk_type,
     param_type,
 };
 use rand::Rng;
@@ -165,8 +165,17 @@ impl Peer {
 
     /// Sends one message.
     pub(crate) fn say(&mut self, payload: &[u8]) -> Result<()> {
+        self.say_as(0, payload)
+    }
+
+    /// The same with this payload protocol identifier.
+    pub(crate) fn say_as(&mut self, ppid: u32, payload: &[u8]) -> Result<()> {
         let (tsn, ssn) = (self.next, self.ssn);
-        self.send(|p| p.data(&message(tsn, ssn, payload)))?;
+        let data = Data {
+            ppid,
+            ..message(tsn, ssn, payload)
+        };
+        self.send(|p| p.data(&data))?;
         self.next = Tsn(tsn.0.wrapping_add(1));
         self.ssn = ssn.wrapping_add(1);
         Ok(())

@@ -296,9 +296,9 @@ pub(crate) struct ListenArgs {
     pub(crate) here: HereArgs,
     #[command(flatten)]
     pub(crate) called: CalledArgs,
-    /// Give an association up when its first byte does not come within this time; from then on,
-    /// when nothing at all is heard from the other side. Without this option two minutes, and after
-    /// the first byte the time in which no path answers does not count
+    /// Give an association up when no byte comes within this time, while one can be written.
+    /// Without this option the first byte has two minutes; after it the other side may send
+    /// nothing for any time, as long as it answers heartbeats
     #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration, help_heading = RARE)]
     pub(crate) give_up: Option<Duration>,
 }

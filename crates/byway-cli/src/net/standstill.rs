@@ -10,8 +10,9 @@ const GIVE_UP: Duration = Duration::from_secs(120);
 pub(super) struct Limit {
     /// A longer standstill ends the association.
     pub(super) time: Duration,
-    /// Whether an outage of all paths counts, too. Else the association itself decides how long it may last.
-    pub(super) outages_count: bool,
+    /// Whether it was set. Then an outage of all paths counts, too; else the association itself decides how long
+    /// one may last.
+    pub(super) is_set: bool,
 }
 
 impl Limit {
@@ -19,7 +20,7 @@ impl Limit {
     pub(super) fn of(set: Option<Duration>) -> Limit {
         Limit {
             time: set.unwrap_or(GIVE_UP),
-            outages_count: set.is_some(),
+            is_set: set.is_some(),
         }
     }
 }
@@ -120,7 +121,7 @@ mod tests {
         (1..10_000).find(|second| {
             let now = begin + s(*second);
             still.outage(now, (!answers(*second)).then_some(LONGEST));
-            still.left(now, limit.time, !limit.outages_count).is_none()
+            still.left(now, limit.time, !limit.is_set).is_none()
         })
     }
 

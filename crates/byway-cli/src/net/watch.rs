@@ -33,7 +33,7 @@ pub(super) enum GiveUp {
     /// (`slots.rs`) and gives it to whoever needs it: strangers hold no more by silence.
     NoProgress(Limit),
     /// `listen`: the first byte must come, whether the paths answer or not. Then the other side may have
-    /// nothing to say, and must be heard from.
+    /// nothing to say, and must be heard from; with a limit that was set, another byte must come each time.
     NothingCame(Limit),
     /// `cat`: something of what waits must be acknowledged. While nothing waits, the other side
     /// must be heard from.
@@ -49,14 +49,16 @@ impl GiveUp {
     fn asks(self, step: &Step, stats: &Stats) -> ((bool, u64), Duration, bool) {
         let (sign, limit, excuses) = match self {
             GiveUp::NoProgress(limit) => ((true, step.done), limit, step.under_way),
-            GiveUp::NothingCame(limit) if step.done == 0 => ((true, 0), limit, false),
+            GiveUp::NothingCame(limit) if step.done == 0 || limit.is_set => {
+                ((true, step.done), limit, false)
+            }
             GiveUp::NothingTaken(limit) if stats.waits() => ((true, stats.acked), limit, true),
             GiveUp::NothingCame(limit) | GiveUp::NothingTaken(limit) => {
                 ((false, stats.heard), limit, true)
             }
             GiveUp::Refusing(limit) => return ((stats.waits(), stats.acked), limit, false),
         };
-        (sign, limit.time, excuses && !limit.outages_count)
+        (sign, limit.time, excuses && !limit.is_set)
     }
 }
 
@@ -282,7 +284,8 @@ impl<'a> Watch<'a> {
                 "nothing was heard from the other side"
             }
             GiveUp::NoProgress(_) => "the other side sent nothing more",
-            GiveUp::NothingCame(_) if has_to => "the other side sent nothing",
+            GiveUp::NothingCame(_) if has_to && self.sign.1 == 0 => "the other side sent nothing",
+            GiveUp::NothingCame(_) if has_to => "the other side sent nothing more",
             GiveUp::NothingTaken(_) | GiveUp::Refusing(_) if has_to => {
                 "the other side took nothing of what waits"
             }
@@ -536,6 +539,8 @@ pub(super) mod tests {
         ] {
             assert!(!rule.asks(&file, &waits).2, "{rule:?}");
         }
+        let ((bytes, sign), _, _) = GiveUp::NothingCame(set).asks(&came, &idle);
+        assert_eq!((bytes, sign), (true, 9));
     }
 
     fn stats(queued: u64) -> Stats {

@@ -159,7 +159,7 @@ fn pipe_end(mut server: Server, mut other: Child) {
 
 #[test]
 fn a_receiver_with_many_associations_ends_cleanly() {
-    for round in 0..5 {
+    for round in 0..40 {
         let dir = folder("many");
         let inbox = dir.join("inbox");
         let mut server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);

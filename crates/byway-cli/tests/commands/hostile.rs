@@ -159,11 +159,20 @@ async fn heartbeats(association: &Association) -> u64 {
 fn heartbeats_alone_do_not_hold_a_receiver() {
     let dir = folder("heartbeats");
     let recv = ["recv", "--dir", dir.to_str().unwrap()];
-    for (args, what) in [(&recv[..], "nothing more"), (&["listen"], "nothing")] {
+    for (args, byte, what) in [
+        (&recv[..], None, "nothing more"),
+        (&["listen"], None, "nothing"),
+        (&["listen"], Some(b"x"), "nothing more"),
+    ] {
         let mut server = Server::start(&[args, &["--give-up", "400ms"]].concat());
         let heard = runtime().block_on(bounded(async {
             let endpoint = endpoint(0);
-            heartbeats(&connect(&endpoint, &server).await).await
+            let association = connect(&endpoint, &server).await;
+            if let Some(byte) = byte {
+                let byte = byway::Message::new(0, byte.to_vec());
+                association.send(byte).await.unwrap();
+            }
+            heartbeats(&association).await
         }));
         assert!(heard > 5, "no heartbeat was answered: {heard}");
         server.says(&format!("the other side sent {what} for 400 ms"));
@@ -236,14 +245,14 @@ fn heartbeats_alone_do_not_hold_a_sender() {
     }
 }
 
-/// Nobody writes for three times as long as --give-up: there is nothing that the other side has to
-/// do, and its heartbeats say that it is there.
+/// Nobody writes for three times as long as the --give-up of `cat`: there is nothing that the other side has to
+/// do, and its heartbeats say that it is there. `listen` has no --give-up, which asks for bytes.
 #[test]
 fn an_idle_pipe_lives_while_both_sides_do() {
     // A heartbeat follows after the interval and 0.5 to 1.5 times the RTO (RFC 9260 section 8.3).
     let timers = ["--set", "hb.interval=50ms", "--set", "rto.min=50ms"];
     let limit = [&["--give-up", "1s"], &timers[..]].concat();
-    let server = Server::start(&[&["listen"], &limit[..]].concat());
+    let server = Server::start(&[&["listen"], &timers[..]].concat());
     let mut cat = byway()
         .arg("cat")
         .args(limit)

@@ -54,7 +54,7 @@ fn attack_ack_splitting_does_not_open_the_window_faster() {
 }
 
 #[test]
-fn attack_gap_blocks_and_duplicates_without_end_cost_little() {
+fn attack_gap_blocks_and_duplicates_without_end_end_no_association() {
     let mut p = Pair::up(1, &plain());
     p.lose(|q| q.from == Z);
     p.send_many(A, 1400, 3);

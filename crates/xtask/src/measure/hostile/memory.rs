@@ -89,7 +89,7 @@ const ALL: (&str, f64) = ("established", PEERS as f64);
 const ONE_EACH: (&str, f64) = ("packets", PEERS as f64);
 const PACKETS: (&str, f64) = ("packets", 20_000.0);
 
-const ATTACKS: [Attack; 20] = [
+const ATTACKS: [Attack; 21] = [
     Attack::hold(&["hold", "gaps"], &[MANY, PACKETS]),
     Attack::hold(&["hold", "beginnings"], &[MANY, PACKETS]),
     Attack {
@@ -106,6 +106,7 @@ const ATTACKS: [Attack; 20] = [
     Attack::hold(&["hold", "idle"], &[ALL]),
     Attack::hold(&["hold", "silent"], &[ALL]),
     Attack::hold(&["hold", "slow"], &[ALL, ONE_EACH]),
+    Attack::hold(&["hold", "begun-files"], &[ALL, ONE_EACH]),
     Attack::above(
         &["tls", "wrong-secret"],
         Whom::Ticket,

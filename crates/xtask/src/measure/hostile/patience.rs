@@ -19,10 +19,12 @@ const MOMENT: f64 = 0.1;
 const NOTHING_CAME: &str = "(--give-up)";
 /// Kinds of peers, and the reason for which they are let go: those that send a message send no name of a file, and are
 /// let go at once.
-const KINDS: [(&str, &str); 6] = [
+const KINDS: [(&str, &str); 8] = [
     ("idle", NOTHING_CAME),
     ("silent", NOTHING_CAME),
     ("slow", NO_FILE),
+    ("offers", NOTHING_CAME),
+    ("begun-files", NOTHING_CAME),
     ("heartbeats", NOTHING_CAME),
     ("closed-window", NOTHING_CAME),
     ("window-games", NOTHING_CAME),
