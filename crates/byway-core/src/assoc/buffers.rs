@@ -27,7 +27,7 @@ impl Association {
         u64::from(most - b.send.div_ceil(2))
     }
 
-    /// DATA arrived: the receive buffer grows with what the user reads in a round trip.
+    /// DATA arrived: the receive buffer grows with what the user reads in a round trip, and with what waits behind gaps.
     #[inline]
     pub(super) fn tune_receive_buffer(&mut self, ctx: &Ctx<'_>) {
         if let Some(t) = self.cfg.buffer.tuning

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// The receive buffer grows to twice what the user reads in a round trip (dynamic
 /// right-sizing: Fisk and Feng, "Dynamic right-sizing in TCP", 2001), the longest of all
-/// active paths. A reader that is slow makes nothing grow. While half of the endpoint's
+/// active paths, and to twice what waits behind gaps while the user reads: for data of a slower path, or of one that is
+/// sent again. A reader that is slow makes nothing grow. While half of the endpoint's
 /// `max_memory` is in use, or a quarter by associations of the same host, nothing grows, and no
 /// receive buffer grows beyond a sixteenth of it.
 ///

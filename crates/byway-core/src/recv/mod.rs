@@ -129,7 +129,8 @@ impl RecvHalf {
             self.tuning = Some(Box::new(next));
             return;
         };
-        let wanted = last.wanted(now, read).unwrap_or(0);
+        let waiting = self.reassembly.held() - self.reassembly.held_ready();
+        let wanted = last.wanted(now, read, waiting);
         **last = next;
         self.buffer = self.buffer.max(wanted.min(most));
     }

@@ -3,6 +3,9 @@
 //!
 //! What the user reads in a round trip is what the peer sent in one. A peer in slow start
 //! sends twice as much in the next, so the buffer is twice as large, and does not limit it.
+//!
+//! Over several paths at once the round trip does not show how long data waits for that of a slower path, whose
+//! queue the receiver's heartbeats do not meet. What waits behind a gap does. So it fills half the buffer at most.
 
 use crate::time::{Duration, Instant};
 
@@ -34,13 +37,20 @@ impl Tuning {
         now.since(self.began) >= self.round_trip.unwrap_or(UNMEASURED).max(SHORTEST)
     }
 
-    /// The size that the buffer should have, if a round trip is known.
-    pub(super) fn wanted(&self, now: Instant, read: u64) -> Option<u32> {
-        let round_trip = self.round_trip?.as_secs_f64();
-        let took = now.since(self.began).as_secs_f64().max(round_trip);
-        let in_round_trip = read.saturating_sub(self.read) as f64 * round_trip / took;
+    /// The size that the buffer should have: `read` bytes were read so far, and `waiting` bytes of it cannot be read yet.
+    /// Nothing if nothing was read: a gap that no one closes is no reason to hold more.
+    pub(super) fn wanted(&self, now: Instant, read: u64, waiting: u64) -> u32 {
+        let read = read.saturating_sub(self.read);
+        if read == 0 {
+            return 0;
+        }
+        let in_round_trip = self.round_trip.map_or(0.0, |round_trip| {
+            let round_trip = round_trip.as_secs_f64();
+            let took = now.since(self.began).as_secs_f64().max(round_trip);
+            read as f64 * round_trip / took
+        });
         // The conversion saturates. 0 / 0 becomes 0.
-        Some((2.0 * in_round_trip) as u32)
+        (2.0 * in_round_trip.max(waiting as f64)) as u32
     }
 }
 
@@ -52,19 +62,25 @@ mod tests {
 
     #[test]
     fn twice_what_was_read_in_a_round_trip() {
-        // Round trip, when it is looked at, bytes read until then, and the size.
-        for (round_trip, ms, read, expected) in [
-            (Some(100 * MS), 100, 500_000, Some(1_000_000)),
+        // Round trip, when it is looked at, bytes read until then, bytes that wait, and the size.
+        for (round_trip, ms, read, waiting, expected) in [
+            (Some(100 * MS), 100, 500_000, 0, 1_000_000),
             // Later than a round trip: the share of one.
-            (Some(100 * MS), 200, 500_000, Some(500_000)),
-            (Some(Duration::ZERO), 10, 500_000, Some(0)),
-            (Some(MS), 10, 500_000, Some(100_000)),
-            (Some(100 * MS), 100, u64::MAX, Some(u32::MAX)),
-            (None, 200, 500_000, None),
+            (Some(100 * MS), 200, 500_000, 0, 500_000),
+            (Some(Duration::ZERO), 10, 500_000, 0, 0),
+            (Some(MS), 10, 500_000, 0, 100_000),
+            (Some(100 * MS), 100, u64::MAX, 0, u32::MAX),
+            (None, 200, 500_000, 0, 0),
+            // What waits for data of a slower path.
+            (Some(MS), 10, 250_000, 600_000, 1_200_000),
+            (None, 200, 1, 600_000, 1_200_000),
+            (Some(100 * MS), 100, 500_000, 400_000, 1_000_000),
+            // Nobody closes the gap, or nobody reads.
+            (Some(MS), 10, 0, 600_000, 0),
         ] {
             let t = Tuning::new(Instant::ZERO, 0, round_trip);
             assert!(t.is_due(Instant::from_millis(ms)));
-            assert_eq!(t.wanted(Instant::from_millis(ms), read), expected);
+            assert_eq!(t.wanted(Instant::from_millis(ms), read, waiting), expected);
         }
         let t = Tuning::new(Instant::ZERO, 0, Some(100 * MS));
         assert!(!t.is_due(Instant::from_millis(99)));

@@ -1,8 +1,9 @@
 //! Attacks by DATA and SACK of a peer, or of somebody who guesses.
 
 use crate::common::stranger::{cookie_echo, data};
-use crate::common::{A, Fate, Pair, Z, address, assert_drawn, packet, plain};
-use byway_core::Event;
+use crate::common::{A, Fate, Pair, Passing, Z, address, assert_drawn, packet, plain};
+use byway_core::config::BufferTuning;
+use byway_core::{Config, Event};
 use byway_wire::{Data, Tsn};
 
 #[test]
@@ -102,14 +103,15 @@ fn attack_serial_numbers_wrap_at_2_to_the_16_without_harm() {
     assert!(ssns.enumerate().all(|(i, ssn)| ssn == i % 65_536));
 }
 
-#[test]
-fn attack_fragment_hoarding_is_bounded_and_tells_an_honest_window() {
-    let mut c = plain();
-    c.buffer.receive = 10_000;
-    let mut p = Pair::up(1, &c);
-    // Fragments of one byte from messages that never end, each after a gap.
+/// Fragments of one byte from messages that never end, each after a gap, and between them one message of `read` bytes that is
+/// read. The fragments that the last SACK has, and whether the window is closed.
+fn hoards(c: &Config, read: usize) -> (usize, bool) {
+    let mut p = Pair::up(1, c);
+    // The other half of the attacker would not understand what is acknowledged.
+    p.lose(|q| q.from == Z);
+    let payload = vec![7; read];
     for n in 1..2000u32 {
-        let tsn = p.reader.tsn(A, 2 * n);
+        let tsn = p.reader.tsn(A, 3 * n);
         p.inject(Z, 0, |b| {
             b.data(&Data {
                 ssn: n as u16,
@@ -117,23 +119,47 @@ fn attack_fragment_hoarding_is_bounded_and_tells_an_honest_window() {
                 ..data(tsn)
             });
         });
+        // The buffer is looked at every ten milliseconds.
+        if read > 0 && n % 20 == 0 {
+            p.run(10);
+            // Right behind a beginning it would be a violation.
+            let tsn = p.reader.tsn(A, 3 * n + 2);
+            p.inject(Z, 0, |b| {
+                b.data(&Data {
+                    unordered: true,
+                    payload: &payload,
+                    ..data(tsn)
+                });
+            });
+        }
     }
-    let last = p
-        .sent
-        .iter()
-        .rev()
-        .find(|q| q.text.starts_with("SACK"))
-        .unwrap();
-    assert!(last.text.ends_with("closed"));
+    let sack = |q: &&Passing| q.text.starts_with("SACK");
+    let last = p.sent.iter().rev().find(sack).unwrap();
+    let most = p.sent.iter().map(|q| q.text.matches('[').count());
+    (most.max().unwrap(), last.text.ends_with("closed"))
+}
+
+#[test]
+fn attack_fragment_hoarding_is_bounded_and_tells_an_honest_window() {
+    let mut c = plain();
+    c.buffer.receive = 10_000;
     // 49 bytes for each fragment, and at most twice the buffer.
-    assert!(
-        p.sent
-            .iter()
-            .map(|q| q.text.matches('[').count())
-            .max()
-            .unwrap()
-            <= 2 * 10_000 / 49 + 1
-    );
+    let bound = 2 * 10_000 / 49 + 1;
+    let (most, closed) = hoards(&c, 0);
+    assert!(closed && most <= bound, "{most} of {bound}");
+    // A buffer that tunes itself does not grow for it: nobody reads anything.
+    c.buffer.tuning = Some(BufferTuning::default());
+    let (most, closed) = hoards(&c, 0);
+    assert!(closed && most <= bound, "{most} of {bound}");
+    // What waits while something is read is what a slower path makes wait: up to `buffer.tuning.receive`.
+    assert!(!hoards(&c, 1).1, "98,000 bytes are room");
+    c.buffer.tuning = Some(BufferTuning {
+        receive: 12_000,
+        ..BufferTuning::default()
+    });
+    let bound = 2 * 12_000 / 49 + 1;
+    let (most, closed) = hoards(&c, 1);
+    assert!(closed && most <= bound, "{most} of {bound}");
 }
 
 /// A DATA chunk of one byte, for stream 0.
