@@ -82,6 +82,50 @@ signal_ends() { # COMMAND
     verdict "$1 ends for SIGINT, SIGTERM and SIGHUP after$times ms, the last three with the links cut" $? "at most 1000 ms; $wrong"
 }
 
+# A second signal often follows at once, while the namespaces are on their way out. And a program that the receiver's command left in
+# the background would go on with neither network nor name; one ignores SIGTERM.
+emulation_ends() { # [SIGNAL]: this one in place of two of each kind
+    local gap name own status expected before pids left wrong='' tried=0
+    for gap in 0 0.002 0.01 0.05 0.2; do
+        for name in ${1:-INT TERM}; do
+            # shellcheck disable=SC2016
+            (exec env --default-signal=INT "$BYWAY" emulate --quiet --name "${ID}e" \
+                --receiver '(trap "" TERM; while :; do sleep 0.1; done) & sleep 300 & exec sleep 300' -- sleep 300) < /dev/null &> /dev/null &
+            own=$!
+            for _ in $(seq 100); do
+                pids=$(ip netns pids "${ID}e-receiver")
+                [ "$(wc -w <<< "$pids")" -lt 4 ] || break
+                sleep 0.1
+            done
+            [ "$(wc -w <<< "$pids")" -ge 4 ] || wrong+='the programs did not begin; '
+            pids+=" $(ip netns pids "${ID}e-sender")"
+            kill -"$name" $own
+            sleep $gap
+            kill -"$name" $own
+            wait $own
+            status=$?
+            case $name in INT) expected=130 ;; TERM) expected=143 ;; KILL) expected=137 ;; esac
+            left=$(ip netns list | grep -c "^${ID}e-")
+            for before in $pids; do
+                # One that has ended and that nobody waited for has no words.
+                before=$(tr '\0' ' ' < "/proc/$before/cmdline")
+                left+=${before:+, $before}
+            done
+            [ $status = $expected ] && [ "$left" = 0 ] || wrong+="SIG$name twice, $gap s apart: status $status, left: $left; "
+            tried=$((tried + 1))
+            # Whatever is left must not disturb the next one.
+            for before in $(ip netns list | sed -n "s/^\(${ID}e-[a-z]*\).*/\1/p"); do
+                ip netns pids "$before" | xargs -r kill -KILL
+                ip netns del "$before"
+            done
+        done
+    done 2> /dev/null
+    [ -z "$wrong" ]
+    verdict "emulate ends at two signals, $tried times, with its namespaces and the programs in them" $? "$wrong"
+}
+
+emulation_killed() { emulation_ends KILL; }
+
 # For the controls.
 cat_ends() {
     head -c 50000000 /dev/zero > "$WORK/file"
@@ -92,4 +136,5 @@ drill_ends() {
     local each
     head -c 50000000 /dev/zero > "$WORK/file"
     for each in recv send listen cat serve forward; do signal_ends $each; done
+    emulation_ends
 }

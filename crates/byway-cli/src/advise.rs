@@ -163,9 +163,8 @@ pub(crate) fn advise(args: &AdviseArgs, measured: Option<&str>) -> Result<(), Fa
         ))?;
     }
     if advice.interrupted {
-        return Err(Failure::new(
-            Kind::Interrupted,
-            "interrupted; the answer rests on the runs that were done before",
+        return Err(ended(
+            "; the answer rests on the runs that were done before",
         ));
     }
     Ok(())
@@ -175,10 +174,17 @@ impl From<AdviseError> for Failure {
     fn from(error: AdviseError) -> Failure {
         match error {
             AdviseError::Wrong(_) | AdviseError::TooShort(_) => Failure::wrong(error.to_string()),
-            AdviseError::Interrupted => Failure::new(Kind::Interrupted, error.to_string()),
+            AdviseError::Interrupted => ended(" in the search, before anything could be said"),
             AdviseError::Engine(error) => error.into(),
         }
     }
+}
+
+/// By a signal; what that leaves.
+fn ended(rest: &str) -> Failure {
+    let mut failure = Failure::signal();
+    failure.message += rest;
+    failure
 }
 
 fn write(folder: &Path, files: &[File]) -> Result<(), Failure> {

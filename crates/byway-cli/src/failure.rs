@@ -76,8 +76,15 @@ impl Failure {
 
     /// Sets `cancel` at Ctrl-C or a wish to terminate; a second one ends at once.
     pub(crate) fn watch_signals(cancel: &Arc<AtomicBool>) -> Result<(), Failure> {
-        let status = || Failure::signal().kind as i32;
-        signals::watch(cancel, status)
+        Failure::watch_signals_and(cancel, || Failure::signal().kind as i32)
+    }
+
+    /// The same; `last` is done at the second one, and says the status.
+    pub(crate) fn watch_signals_and(
+        cancel: &Arc<AtomicBool>,
+        last: fn() -> i32,
+    ) -> Result<(), Failure> {
+        signals::watch(cancel, last)
             .map_err(|e| Failure::new(Kind::Failed, format!("cannot watch for signals: {e}")))
     }
 }

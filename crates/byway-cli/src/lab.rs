@@ -5,11 +5,13 @@ use crate::failure::{Failure, Kind};
 use crate::settings::simulated;
 use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json, say, terminal};
 use byway_lab::result::Comparison;
-use byway_lab::run::{RunOptions, capture_name};
+use byway_lab::run::{DriveError, RunError, RunOptions, capture_name};
 use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines, setting_list};
 use byway_lab::{address, picture, report, table};
 use indicatif::ProgressDrawTarget;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 const PROGRESS: &str = "simulating [{bar:30}] {percent} % of the longest time, {elapsed}";
@@ -184,13 +186,21 @@ fn run_with_progress(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, 
             bar.set_position(sum / shares.len().max(1) as u64);
         }
     };
+    let cancel = Arc::new(AtomicBool::new(false));
+    Failure::watch_signals(&cancel)?;
     let options = RunOptions {
         captures: args.pcap.then_some(args.out.as_path()),
         progress: Some(&progress),
+        cancel: Some(&cancel),
         ..RunOptions::default()
     };
-    let result = byway_lab::run::run(scenario, options)
-        .map_err(|e| Failure::new(Kind::Failed, e.to_string()));
+    let result = byway_lab::run::run(scenario, options).map_err(|error| match error {
+        RunError::Policy {
+            error: DriveError::Cancelled,
+            ..
+        } => Failure::signal(),
+        error => Failure::new(Kind::Failed, error.to_string()),
+    });
     bar.finish_and_clear();
     result
 }

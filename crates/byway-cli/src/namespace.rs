@@ -2,10 +2,24 @@
 
 use crate::children::run;
 use crate::failure::Failure;
+use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-/// A network namespace; it is gone with this.
+/// What programs in a namespace have between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_millis(500);
+/// What the namespaces have to go after a second signal.
+const LAST: Duration = Duration::from_secs(3);
+
+/// Waits until this process has ended: its namespaces go with it. A second signal often follows the first at
+/// once, so that they have this long to go, and no longer: something may hang. The status of the process.
+pub(crate) fn last_signal() -> i32 {
+    std::thread::sleep(LAST);
+    Failure::signal().kind as i32
+}
+
+/// A network namespace; it is gone with this, and the programs in it, too.
 pub(crate) struct Namespace {
     name: String,
 }
@@ -35,7 +49,14 @@ pub(crate) fn check(what: &str, tools: &[&str]) -> Result<(), Failure> {
 impl Namespace {
     /// Makes it, with its loopback up.
     pub(crate) fn make(name: String) -> Result<Namespace, Failure> {
-        run(Command::new("ip").args(["netns", "add", &name]))?;
+        run(Command::new("ip").args(["netns", "add", &name])).map_err(|mut e| {
+            if e.message.contains("File exists") {
+                e.message += &format!(
+                    ". Another run has it, or one that was killed left it: then `ip netns del {name}` removes it"
+                );
+            }
+            e
+        })?;
         let namespace = Namespace { name };
         namespace.ip(&["link", "set", "lo", "up"])?;
         Ok(namespace)
@@ -50,6 +71,39 @@ impl Namespace {
         run(Command::new("ip").args(["-n", &self.name]).args(args))
     }
 
+    /// The programs in it.
+    fn programs(&self) -> Vec<Pid> {
+        let listed = Command::new("ip")
+            .args(["netns", "pids", &self.name])
+            .stderr(Stdio::null())
+            .output();
+        // Without the list they go on.
+        let listed = listed.map(|l| l.stdout).unwrap_or_default();
+        let listed = String::from_utf8_lossy(&listed);
+        let all = listed.lines().filter_map(|l| l.trim().parse().ok());
+        all.filter_map(Pid::from_raw).collect()
+    }
+
+    /// A server that was started in the background would go on with no network and no name.
+    fn end_programs(&self) {
+        let mut signal = Signal::TERM;
+        let begun = Instant::now();
+        loop {
+            let all = self.programs();
+            if all.is_empty() || begun.elapsed() > 2 * GRACE {
+                return;
+            }
+            for pid in all {
+                // It may have ended.
+                let _ = kill_process(pid, signal);
+            }
+            while signal == Signal::TERM && !self.programs().is_empty() && begun.elapsed() < GRACE {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            signal = Signal::KILL;
+        }
+    }
+
     /// A program in it.
     pub(crate) fn program(&self, program: &Path) -> Command {
         within(&self.name, program)
@@ -58,7 +112,7 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // It is empty or not: a program that still runs in it keeps what it has.
+        self.end_programs();
         let _ = run(Command::new("ip").args(["netns", "del", &self.name]));
     }
 }

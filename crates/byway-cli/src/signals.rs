@@ -82,9 +82,12 @@ pub(crate) fn told() -> Option<Told> {
     Told::ALL.into_iter().find(is_last)
 }
 
-/// Whether there was a wish to terminate: not by a key, which may be meant for another program.
+/// Whether [`watch`] has seen more than one.
+static AGAIN: AtomicBool = AtomicBool::new(false);
+
+/// Whether there was a wish to terminate, or a second signal: not one by a key, which may be meant for another program.
 pub(crate) fn terminated() -> bool {
-    told().is_some_and(|told| told != Told::Interrupt)
+    AGAIN.load(Ordering::Relaxed) || told().is_some_and(|told| told != Told::Interrupt)
 }
 
 /// A write beyond the largest file that the process may write (RLIMIT_FSIZE) fails like one to a full disk. By
@@ -99,7 +102,7 @@ pub(crate) fn outlive_large_files() -> io::Result<()> {
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
-/// Sets `cancel` at a signal; a second one ends the process at once, with `status`.
+/// Sets `cancel` at a signal; a second one ends the process with `status`, as soon as that says it.
 pub(crate) fn watch(cancel: &Arc<AtomicBool>, status: fn() -> i32) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -116,6 +119,7 @@ pub(crate) fn watch(cancel: &Arc<AtomicBool>, status: fn() -> i32) -> io::Result
                 let told = signals.next().await;
                 LAST.store(told.kind().as_raw_value(), Ordering::Relaxed);
                 if cancel.swap(true, Ordering::Relaxed) {
+                    AGAIN.store(true, Ordering::Relaxed);
                     std::process::exit(status());
                 }
             }

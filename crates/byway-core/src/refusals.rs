@@ -13,6 +13,8 @@ pub enum Rule {
     Checksum,
     /// The packet belongs to no association (RFC 9260 section 8.4).
     OutOfTheBlue,
+    /// The packet came from or to an address that is not unicast (section 8.4).
+    NotUnicast,
     /// The source, or all sources together, had used up their rate of answers.
     AnswerRate,
     /// The cookie was not made by this endpoint, or was changed.
@@ -85,10 +87,11 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 30] = [
+    pub const ALL: [Rule; 31] = [
         Rule::Malformed,
         Rule::Checksum,
         Rule::OutOfTheBlue,
+        Rule::NotUnicast,
         Rule::AnswerRate,
         Rule::ForgedCookie,
         Rule::StaleCookie,
@@ -125,6 +128,7 @@ impl Rule {
             Rule::Malformed => "malformed",
             Rule::Checksum => "bad_checksums",
             Rule::OutOfTheBlue => "out_of_the_blue",
+            Rule::NotUnicast => "not_unicast",
             Rule::AnswerRate => "answers_withheld",
             Rule::ForgedCookie => "forged_cookies",
             Rule::StaleCookie => "stale_cookies",
@@ -162,6 +166,7 @@ impl core::fmt::Display for Rule {
             Rule::Malformed => "malformed packets",
             Rule::Checksum => "packets with a wrong CRC32c",
             Rule::OutOfTheBlue => "packets out of the blue",
+            Rule::NotUnicast => "packets from or to an address that is not unicast",
             Rule::AnswerRate => "packets beyond the rate of answers",
             Rule::ForgedCookie => "forged cookies",
             Rule::StaleCookie => "stale or spent cookies",

@@ -24,6 +24,15 @@ pub fn is_link_local(ip: IpAddr) -> bool {
     }
 }
 
+/// Whether an address may stand for one host: not the unspecified one, not those of many. It cannot know the
+/// broadcast address of a subnet.
+pub(crate) fn is_unicast(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(v4) => v4.octets()[0] != 0 && !v4.is_broadcast() && !v4.is_multicast(),
+        IpAddr::V6(v6) => !v6.is_unspecified() && !v6.is_multicast(),
+    }
+}
+
 /// Of this host or this link.
 pub(crate) fn is_local(ip: IpAddr) -> bool {
     ip.to_canonical().is_loopback() || is_link_local(ip)

@@ -30,6 +30,12 @@ pub struct RunOptions<'a> {
     pub cancel: Option<&'a AtomicBool>,
 }
 
+impl RunOptions<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|c| c.load(Ordering::Relaxed))
+    }
+}
+
 /// Why a scenario could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -108,7 +114,7 @@ pub fn one(
         if let Some(progress) = options.progress {
             progress(index, now.as_secs_f64() / limit);
         }
-        !options.cancel.is_some_and(|c| c.load(Ordering::Relaxed))
+        !options.is_cancelled()
     };
     let ended =
         drive(scenario, &policy.config, built, &mut collector, &progress).map_err(|error| {
@@ -119,16 +125,59 @@ pub fn one(
         })?;
     if let Some(dir) = options.captures {
         let path = dir.join(capture_name(index, &policy.name));
-        write_capture(&path, ended.simulation.network())
-            .map_err(|error| RunError::Capture { path, error })?;
+        write_capture(&path, ended.simulation.network(), options.cancel).map_err(|error| {
+            match options.is_cancelled() {
+                true => RunError::Policy {
+                    policy: policy.name.clone(),
+                    error: DriveError::Cancelled,
+                },
+                false => RunError::Capture { path, error },
+            }
+        })?;
     }
     Ok(collector.finish(scenario, index, ended.at.as_nanos(), ended.stop))
 }
 
-fn write_capture(path: &Path, net: &byway_sim::net::Network) -> io::Result<()> {
-    let mut out = BufWriter::new(File::create(path)?);
-    net.write_pcapng(&mut out)?;
-    out.flush()
+/// Writes a capture by way of a file beside it: it is there whole, or not at all.
+fn write_capture(
+    path: &Path,
+    net: &byway_sim::net::Network,
+    cancel: Option<&AtomicBool>,
+) -> io::Result<()> {
+    let beside = path.with_extension("pcapng-new");
+    let make = || {
+        let mut out = BufWriter::new(UntilCancelled {
+            file: File::create(&beside)?,
+            cancel,
+        });
+        net.write_pcapng(&mut out)?;
+        out.flush()?;
+        std::fs::rename(&beside, path)
+    };
+    make().inspect_err(|_| {
+        // A part is of no use and takes room.
+        let _ = std::fs::remove_file(&beside);
+    })
+}
+
+/// A file that is written until the run is cancelled.
+struct UntilCancelled<'a> {
+    file: File,
+    cancel: Option<&'a AtomicBool>,
+}
+
+impl Write for UntilCancelled<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.cancel.is_some_and(|c| c.load(Ordering::Relaxed)) {
+            // Not `Interrupted`, at which `write_all` tries again.
+            true => Err(io::Error::other("cancelled")),
+            false => self.file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// "2-pmr-0.pcapng": in the order of the policies, and fit for any file system.

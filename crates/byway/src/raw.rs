@@ -87,6 +87,11 @@ fn opened(local: SocketAddr, protocol: u8, filter: &[SockFilter]) -> io::Result<
     let protocol = Protocol::from(i32::from(protocol));
     let raw = Socket::new(Domain::for_address(local), Type::RAW, Some(protocol))?;
     raw.attach_filter(filter)?;
+    if local.is_ipv6() {
+        // Packets to ff02::1 and the like come to raw IPv6 sockets of every address, and a peer is one
+        // host (RFC 9260 section 8.4, rule 1). Linux before 4.20 has no such option.
+        let _ = raw.set_multicast_all_v6(false);
+    }
     Ok(raw)
 }
 

@@ -21,7 +21,7 @@ use crate::args::EmulateArgs;
 use crate::children::Owned;
 use crate::failure::{Failure, Kind};
 use crate::lab::scenario;
-use crate::namespace::check;
+use crate::namespace::{self, check};
 use crate::signals;
 use crate::terminal::{say, say_beside, say_json, say_part, speak_json};
 use byway_lab::emulation::{Emulation, End};
@@ -74,15 +74,13 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
     }
 }
 
-/// Sets a flag at the first signal; a second one ends at once.
+/// Sets a flag at the first signal.
 fn watched() -> Result<Arc<AtomicBool>, Failure> {
     let cancel = Arc::new(AtomicBool::new(false));
-    let status = || {
+    Failure::watch_signals_and(&cancel, || {
         cuts::restore();
-        Failure::signal().kind as i32
-    };
-    signals::watch(&cancel, status)
-        .map_err(|e| Failure::new(Kind::Failed, format!("cannot watch for signals: {e}")))?;
+        namespace::last_signal()
+    })?;
     Ok(cancel)
 }
 

@@ -14,7 +14,7 @@ mod schedule;
 
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
-use crate::namespace::check;
+use crate::namespace::{check, last_signal};
 use crate::terminal::{PATIENCE, hidden_bar, print, print_json, terminal};
 use byway_papers::reproduce::real::{Experiment, SCHEMA, html, render};
 use indicatif::ProgressDrawTarget;
@@ -43,7 +43,7 @@ pub(crate) fn real(args: &ReproduceArgs) -> Result<(), Failure> {
         .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
     check("--real", &["ip", "nft"])?;
     let cancel = Arc::new(AtomicBool::new(false));
-    Failure::watch_signals(&cancel)?;
+    Failure::watch_signals_and(&cancel, last_signal)?;
     let experiment = run(args, &cancel)?;
     let page =
         html(&experiment, env!("CARGO_PKG_VERSION")).map_err(|e| Failure::new(Kind::Failed, e))?;

@@ -276,3 +276,70 @@ fn a_wish_to_terminate_ends_an_emulation_with_a_shell_and_removes_its_hosts() {
     assert_eq!(ends_within(&mut emulation, SOON), Some(143));
     assert!(!namespaces().contains(&name), "{}", namespaces());
 }
+
+/// In the search, or in the runs that it leads to.
+#[test]
+fn a_signal_ends_advise_with_its_status_and_word() {
+    let dir = folder("advise-ends");
+    for (name, status) in signals() {
+        let mut advise = byway()
+            .current_dir(&dir)
+            .args([
+                "advise",
+                "--path",
+                "rtt=20ms,rate=50M",
+                "--path",
+                "rtt=60ms,rate=10M",
+            ])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        takes_signals(&advise);
+        signal(&advise, name);
+        assert_eq!(ends_within(&mut advise, SOON), Some(status), "{name}");
+        let word = match name {
+            "INT" => "interrupted",
+            "TERM" => "terminated",
+            _ => "the terminal was closed",
+        };
+        let said = said(&mut advise);
+        assert!(said.contains(word), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_signal_in_a_run_leaves_no_part_of_a_capture() {
+    const BULK: &str = "limit = \"60 s\"\n[[path]]\nrate = \"100 Mbit/s\"\ndelay = \"1 ms\"\n\
+        [traffic]\nkind = \"bulk\"\nsize = \"8 MB\"\n[[policy]]\nname = \"one\"\n";
+    let dir = folder("half-capture");
+    std::fs::write(dir.join("s.toml"), BULK).unwrap();
+    for (name, status) in signals() {
+        let out = dir.join(name);
+        std::fs::create_dir_all(&out).unwrap();
+        // It writes into a pipe, so that it is in the middle of the capture when the signal comes.
+        let pipe = out.join("1-one.pcapng-new");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let mut run = byway()
+            .current_dir(&dir)
+            .args(["run", "s.toml", "--pcap", "--out", name])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut capture = std::fs::File::open(&pipe).unwrap();
+        capture.read_exact(&mut [0; 1000]).unwrap();
+        signal(&run, name);
+        // The rest of it takes longer than the command needs to hear the signal.
+        std::thread::sleep(Duration::from_millis(300));
+        let read = std::io::copy(&mut capture, &mut std::io::sink()).unwrap();
+        assert_eq!(ends_within(&mut run, SOON), Some(status), "{name}");
+        assert!(
+            read < 4_000_000,
+            "{name}: {read} bytes of a capture of 8 MB"
+        );
+        let left: Vec<_> = std::fs::read_dir(&out).unwrap().collect();
+        assert!(left.is_empty(), "{name}: {left:?}");
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::InterleavingOffer;
 use crate::auth::{MAX_HMACS, PeerAuth, RANDOM_LEN};
-use crate::scope::{is_link_local, is_local, is_private};
+use crate::scope::{is_link_local, is_local, is_private, is_unicast};
 use crate::time::Duration;
 use byway_wire::{Init, Param, RawParam, Tsn, chunk_type};
 use core::net::IpAddr;
@@ -181,11 +181,7 @@ impl PeerInit {
 pub(crate) fn acceptable_address(a: IpAddr, source: IpAddr) -> bool {
     // A mapped address (::ffff:127.0.0.1) would have the scope of no IPv6 address.
     let (a, source) = (a.to_canonical(), source.to_canonical());
-    let never = match a {
-        IpAddr::V4(v4) => v4.octets()[0] == 0 || v4.is_broadcast() || v4.is_multicast(),
-        IpAddr::V6(v6) => v6.is_unspecified() || v6.is_multicast(),
-    };
-    !never
+    is_unicast(a)
         && (!a.is_loopback() || source.is_loopback())
         && (!is_link_local(a) || is_link_local(source))
         && (!is_private(a) || is_private(source) || is_local(source))

@@ -5,6 +5,7 @@ use super::{Endpoint, ctx};
 use crate::assoc::{Ctx, Handled, Inbound};
 use crate::config::ChecksumMode;
 use crate::refusals::Rule;
+use crate::scope::is_unicast;
 use crate::time::Instant;
 use bytes::Bytes;
 use byway_wire::{Packet, chunk_type};
@@ -73,6 +74,10 @@ impl Endpoint {
         if header.source_port == 0 || header.destination_port == 0 {
             // Section 3.1: port 0 must not be used. Nothing could be sent back.
             return self.drop_malformed(*inbound.source);
+        }
+        if !is_unicast(inbound.source.ip()) || !is_unicast(inbound.destination.ip()) {
+            // Section 8.4, rule 1: it is not answered. Nothing could be sent from there.
+            return self.out.refuse(Rule::NotUnicast, *inbound.source);
         }
         if header.destination_port != self.cfg.port {
             self.out_of_the_blue(now, inbound);

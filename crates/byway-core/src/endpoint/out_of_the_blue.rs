@@ -13,10 +13,6 @@ impl Endpoint {
     #[cold]
     pub(super) fn out_of_the_blue(&mut self, now: Instant, inbound: &Inbound<'_>) {
         self.out.refuse(Rule::OutOfTheBlue, *inbound.source);
-        let ip = inbound.source.ip();
-        if ip.is_multicast() || ip.is_unspecified() {
-            return;
-        }
         if !self.may_answer(Answer::OutOfTheBlue, now, inbound) {
             return;
         }

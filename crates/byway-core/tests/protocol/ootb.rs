@@ -5,6 +5,7 @@ use crate::common::stranger::init;
 use crate::common::{A, PORTS, Pair, Z, address, addresses, assert_drawn, endpoint, packet, plain};
 use byway_core::{Endpoint, EndpointConfig};
 use byway_wire::{CommonHeader, PacketBuilder, Tsn};
+use core::net::SocketAddr;
 
 #[test]
 fn the_table_of_section_8_4() {
@@ -70,14 +71,67 @@ fn the_table_of_section_8_4() {
     }
 }
 
+/// Whether a packet from `source` to `destination` is answered, by an endpoint without and with an
+/// association.
+fn answered(
+    source: &str,
+    destination: &str,
+    tag: Option<u32>,
+    write: fn(&mut PacketBuilder<'_>),
+) -> [bool; 2] {
+    [Pair::new(1, &plain()), Pair::up(1, &plain())].map(|mut p| {
+        p.take_drawings();
+        let tag = tag.unwrap_or(p.reader.tags[Z]);
+        let bytes = packet(A, tag, write);
+        let [source, destination] =
+            [source, destination].map(|a| SocketAddr::new(a.parse().unwrap(), 0));
+        p.ends[Z].handle_datagram(p.now, source, destination, &bytes);
+        p.pump(Z);
+        !p.take_drawings().is_empty()
+    })
+}
+
 #[test]
-fn a_packet_from_no_unicast_address_gets_no_answer() {
-    let mut p = Pair::new(1, &plain());
-    let bytes = packet(A, 77, |b| b.shutdown_ack());
-    for source in ["224.0.0.1:0", "0.0.0.0:0"] {
-        p.inject_bytes(Z, source.parse().unwrap(), &bytes);
+fn a_packet_from_or_to_no_unicast_address_gets_no_answer() {
+    type Write = fn(&mut PacketBuilder<'_>);
+    let kinds: [(&str, Option<u32>, Write); 4] = [
+        ("INIT", Some(0), |b| b.init(false, &init(5), |_| {})),
+        ("SHUTDOWN ACK of nobody", Some(77), |b| b.shutdown_ack()),
+        ("HEARTBEAT of nobody", Some(77), |b| b.heartbeat(b"hello")),
+        // The tag of the association finds it, where there is one.
+        ("HEARTBEAT", None, |b| b.heartbeat(b"hello")),
+    ];
+    let local = address(0, Z).ip().to_string();
+    let many = [
+        "224.0.0.1",
+        "255.255.255.255",
+        "0.0.0.0",
+        "0.1.2.3",
+        "::",
+        "ff02::1",
+        "ff0e::99",
+        "::ffff:224.0.0.1",
+    ];
+    for (what, tag, write) in kinds {
+        for ip in many {
+            assert_eq!(
+                answered("192.0.2.7", ip, tag, write),
+                [false; 2],
+                "{what} to {ip}"
+            );
+            assert_eq!(
+                answered(ip, &local, tag, write),
+                [false; 2],
+                "{what} from {ip}"
+            );
+        }
+        // So it is the address that makes the difference.
+        assert_eq!(
+            answered("192.0.2.7", &local, tag, write),
+            [true; 2],
+            "{what}"
+        );
     }
-    assert_drawn(&p.take_drawings(), &[]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use byway_wire::Tsn;
 /// What a peer or a stranger does to A, and the rules that count it.
 type Row = (&'static str, fn(&mut Pair), &'static [(Rule, u64)]);
 
-const ROWS: [Row; 16] = [
+const ROWS: [Row; 17] = [
     (
         "a packet from the peer's address with another tag",
         |p| p.inject_tagged(A, 0, 7, |b| b.heartbeat(b"x")),
@@ -121,6 +121,14 @@ const ROWS: [Row; 16] = [
         &[(Rule::OutOfTheBlue, 1)],
     ),
     (
+        "from an address of many",
+        |p| {
+            let many = "224.0.0.1:0".parse().unwrap();
+            p.inject_bytes(A, many, &packet(Z, 7, |b| b.heartbeat(b"x")));
+        },
+        &[(Rule::NotUnicast, 1)],
+    ),
+    (
         "a cookie of somebody else",
         |p| p.inject_bytes(A, stranger(1), &packet(Z, 7, |b| b.cookie_echo(&[7; 60]))),
         &[(Rule::ForgedCookie, 1)],
@@ -153,7 +161,7 @@ fn what_is_refused_is_counted_by_rule_with_the_last_peer() {
             let after = p.ends[A].endpoint_stats().refusals;
             assert_eq!(after.of(rule) - before.of(rule), count, "{what}");
             assert!(
-                [address(0, Z), stranger(1)].contains(&last),
+                [address(0, Z), stranger(1), "224.0.0.1:0".parse().unwrap()].contains(&last),
                 "{what}: {last}"
             );
         }

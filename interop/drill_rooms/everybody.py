@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Who answers an INIT that is sent to each of these addresses?
+
+    everybody.py udp|raw PORT ADDRESS...
+
+`PORT` is the SCTP port; over UDP the packets go to port 9899. IPv6 addresses of a link have their card (`ff02::1%e0`). Prints a line
+for each address: how many packets came back within half a second, from whichever host."""
+
+import ipaddress
+import os
+import select
+import socket
+import struct
+import sys
+import time
+
+SCTP = 132
+
+
+def crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def init(source: int, destination: int) -> bytes:
+    tag = int.from_bytes(os.urandom(4), "big") or 1
+    chunk = struct.pack("!BBHIIHHI", 1, 0, 20, tag, 65536, 1, 1, 1)
+    start = struct.pack("!HHI", source, destination, 0)
+    return start + struct.pack("<I", crc32c(start + bytes(4) + chunk)) + chunk
+
+
+def answers(way: str, port: int, address: str) -> int:
+    bare, _, card = address.partition("%")
+    family = socket.AF_INET6 if ipaddress.ip_address(bare).version == 6 else socket.AF_INET
+    kind, protocol = (socket.SOCK_RAW, SCTP) if way == "raw" else (socket.SOCK_DGRAM, 0)
+    own = 20000 + os.getpid() % 20000
+    with socket.socket(family, kind, protocol) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        if way == "udp":
+            sock.bind(("", 0))
+        to = (bare, 9899 if way == "udp" else 0)
+        if family == socket.AF_INET6:
+            to += (0, socket.if_nametoindex(card) if card else 0)
+        elif card:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, card.encode())
+        sock.sendto(init(own, port), to)
+        count, end = 0, time.monotonic() + 0.5
+        while select.select([sock], [], [], max(0.0, end - time.monotonic()))[0]:
+            packet = sock.recv(2000)
+            if way == "raw" and family == socket.AF_INET:
+                packet = packet[4 * (packet[0] & 15) :]
+            # Its own packet comes back where it is of the group, too.
+            count += struct.unpack_from("!H", packet, 2) == (own,)
+    return count
+
+
+if __name__ == "__main__":
+    for each in sys.argv[3:]:
+        print(each, answers(sys.argv[1], int(sys.argv[2]), each))
