@@ -297,7 +297,8 @@ fn a_ticket_with_a_secret_is_void_with_the_serve_that_made_it() {
     let address = first.address().to_string();
     drop(first);
     let second = Host::start_at(byway(), &words, &address);
-    forward.connect(0).write_all(b"x").unwrap();
+    // It may have been reset before.
+    let _ = forward.connect(0).write_all(b"x");
     forward.server.says("the ticket is old or wrong");
     second.end();
 }

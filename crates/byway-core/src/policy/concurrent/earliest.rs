@@ -5,7 +5,9 @@
 //! path was measured to deliver, and not before the path's least round trip. The path of
 //! the earliest delivery comes first. A later one gets a packet only if the window holds
 //! all that the earlier paths deliver until then, so that they are never blocked, and not
-//! if the earlier paths deliver all that waits before it. Such a path is filled in runs,
+//! if the earlier paths deliver all that waits before it. What stands in its own queue
+//! beyond three round trips makes its packets later and not more, so it gets none then: the
+//! last ones of a transfer would be waited for. Such a path is filled in runs,
 //! because each change of path makes a gap block in the SACKs of the next round trip. In a
 //! recovery such a path may send less than its window has room for, and waits for a run of it.
 //!
@@ -23,6 +25,12 @@ use crate::time::Duration;
 /// paths wait for it.
 const RUNS: u32 = 256;
 
+/// What a later path has in queues at most. A path in slow start has up to four times in flight what
+/// its rate says, which was measured a round trip before.
+const ROUND_TRIPS: u32 = 3;
+/// It has this much at least.
+const QUEUE: Duration = Duration::from_millis(50);
+
 /// The least bytes of a run on a later path with this number of bytes in flight.
 pub(crate) fn run(flight: u32) -> u32 {
     flight / RUNS
@@ -32,14 +40,28 @@ impl Outlook {
     /// When a packet that leaves now would be acknowledged, in seconds from now. A path
     /// that was never measured answers at once, because only data measures it.
     fn delivery(&self) -> f64 {
-        let measured = [self.least, self.srtt];
-        let least = measured.into_iter().flatten().min().unwrap_or_default();
+        self.leaves().max(self.round_trip().as_secs_f64()) + self.late.as_secs_f64()
+    }
+
+    /// When all that is in flight and a packet more has left at the rate of the path, in seconds.
+    fn leaves(&self) -> f64 {
         let before = f64::from(self.flight.saturating_add(self.pmdcs));
-        let queue = match self.rate {
+        match self.rate {
             Some(rate) if rate > 0.0 => before / rate,
             _ => 0.0,
-        };
-        queue.max(least.as_secs_f64()) + self.late.as_secs_f64()
+        }
+    }
+
+    /// The least that was measured.
+    fn round_trip(&self) -> Duration {
+        let measured = [self.least, self.srtt];
+        measured.into_iter().flatten().min().unwrap_or_default()
+    }
+
+    /// Whether so much stands in its queue that more would raise its delay and not its rate.
+    fn is_full(&self) -> bool {
+        let round_trip = self.round_trip();
+        self.leaves() > (round_trip + (ROUND_TRIPS * round_trip).max(QUEUE)).as_secs_f64()
     }
 
     /// Whether a run of packets may begin or goes on there.
@@ -72,7 +94,7 @@ pub(super) fn order(candidates: &mut [Outlook], load: Load) -> Order {
             let own = f64::from(o.flight.saturating_add(o.pmdcs));
             let blocks = at * rates + own > load.window as f64;
             let done_before = !load.more_follows && first + load.waiting as f64 / rates <= at;
-            if blocks || done_before || !o.may_run() {
+            if blocks || done_before || o.is_full() || !o.may_run() {
                 continue;
             }
         }
@@ -123,9 +145,9 @@ mod tests {
             // 49 packets more are in flight there, and its round trip covers them.
             (100, 100, 49, 150_000, &[0, 1]),
             (100, 100, 49, 149_999, &[0]),
-            // A rate of 100 kB/s, and 49 packets before: 500 ms of its own queue.
-            (100, 10, 49, 550_000, &[0, 1]),
-            (100, 10, 49, 549_999, &[0]),
+            // A rate of 100 kB/s, and 19 packets before: 200 ms of its own queue.
+            (100, 10, 19, 220_000, &[0, 1]),
+            (100, 10, 19, 219_999, &[0]),
             // Faster than the fast one, whose queue is full.
             (5, 10, 0, 1_000_000, &[1, 0]),
         ];
@@ -134,6 +156,28 @@ mod tests {
             let order = order(&mut both, bulk(window));
             assert_eq!(numbers(&order), expected, "{rtt} ms, {flight}, {window}");
         }
+    }
+
+    #[test]
+    fn a_later_path_has_three_round_trips_in_queues_at_most() {
+        // Round trip, packets in a round trip, in flight, and the paths. The window holds all.
+        for (ms, packets, flight, expected) in [
+            (100, 100, 399, &[0, 1][..]),
+            (100, 100, 400, &[0]),
+            // 50 ms of queue behind a round trip of 11 ms: 61 ms of a packet each millisecond.
+            (11, 11, 60, &[0, 1]),
+            (11, 11, 61, &[0]),
+        ] {
+            let mut both = [open(0, 10, 10, 10), open(1, ms, packets, flight)];
+            assert_eq!(
+                numbers(&order(&mut both, bulk(u64::MAX))),
+                expected,
+                "{ms} ms, {flight}"
+            );
+        }
+        // It is no later path when the other one is silent.
+        let mut one = [open(1, 11, 11, 61)];
+        assert_eq!(numbers(&order(&mut one, bulk(u64::MAX))), [1]);
     }
 
     #[test]
