@@ -3,6 +3,8 @@
 mod addresses;
 mod ceiling;
 mod cli;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod doors;
 mod emulate;
 mod ending;
 mod folder_strangers;
