@@ -3,7 +3,6 @@
 mod addresses;
 mod ceiling;
 mod cli;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod doors;
 mod emulate;
 mod ending;
