@@ -147,7 +147,7 @@ impl Door {
                 Ok(place) => place,
                 Err(why) => {
                     let _ = tcp.set_zero_linger();
-                    inside.failed(shown, from, &refused(Kind::Refused, why));
+                    inside.say(shown, from, &Ended::refused(NO_PLACE, why));
                     continue;
                 }
             };
@@ -158,8 +158,8 @@ impl Door {
                     Way::To(target) => carry(tcp, target, inside, place).await,
                     Way::Ask(proxy) => ask(tcp, *proxy, inside, place).await,
                 };
-                if let Err(failure) = carried {
-                    inside.failed(shown, from, &failure);
+                if let Err(ended) = carried {
+                    inside.say(shown, from, &ended);
                 }
             });
         }
@@ -179,39 +179,58 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    /// A connection of a client has failed, at this door.
-    fn failed(&self, door: &str, from: SocketAddr, failure: &Failure) {
+    /// A client of this door was refused, or its connection has failed.
+    fn say(&self, door: &str, from: SocketAddr, ended: &Ended) {
         if let Some(log) = &self.log {
-            let words = format!("a connection of {door}: {failure}");
-            log.failed(&Failure::new(failure.kind, words), Some(from));
+            let words = format!("a connection of {door}: {}", ended.why);
+            log.failed_by(ended.rule, &words, from);
         }
     }
 }
 
-/// A client that is not carried. Of each kind the log has a line a second.
-fn refused(kind: Kind, why: impl Into<String>) -> Failure {
-    Refused::Connection.count();
-    Failure::new(kind, why)
+/// How a client has ended before its time. Of each rule the log has a line a second.
+struct Ended {
+    rule: &'static str,
+    why: String,
 }
 
-/// A client to which its place is not left, or that finds no target.
-fn unopened(place: &Place, why: String) -> Failure {
-    match place.seat().must_leave() {
-        // It is counted where it was let go.
-        true => Failure::new(Kind::Refused, GIVES_WAY),
-        false => refused(Kind::Failed, why),
+impl Ended {
+    /// It is not carried.
+    fn refused(rule: &'static str, why: String) -> Ended {
+        Refused::Connection.count();
+        Ended { rule, why }
+    }
+
+    /// It is not carried, or has given its place to another one.
+    fn unopened(place: &Place, rule: &'static str, why: String) -> Ended {
+        match place.seat().must_leave() {
+            // It is counted where it was let go.
+            true => Ended {
+                rule: LET_GO,
+                why: GIVES_WAY.to_owned(),
+            },
+            false => Ended::refused(rule, why),
+        }
+    }
+
+    /// It was carried.
+    fn broke(place: &Place, broken: &Broken, why: String) -> Ended {
+        let rule = match broken {
+            _ if place.seat().must_leave() => LET_GO,
+            // As a rule before a byte has passed.
+            Broken::There(_) => NO_TARGET,
+            Broken::Here(_) | Broken::Lost => BROKEN,
+        };
+        Ended { rule, why }
     }
 }
 
-/// A connection that broke while it was carried.
-fn broke(place: &Place, broken: &Broken, words: String) -> Failure {
-    let kind = match broken {
-        _ if place.seat().must_leave() => Kind::Refused,
-        Broken::There(_) => Kind::Failed,
-        Broken::Here(_) | Broken::Lost => Kind::Lost,
-    };
-    Failure::new(kind, words)
-}
+/// The rules.
+const NO_PLACE: &str = "no place";
+const LET_GO: &str = "let go";
+const NO_REQUEST: &str = "no request";
+const NO_TARGET: &str = "no target";
+const BROKEN: &str = "broken";
 
 /// Host and port of a TCP address to listen on.
 fn address_of(text: &str) -> Option<(String, u16)> {
@@ -220,12 +239,12 @@ fn address_of(text: &str) -> Option<(String, u16)> {
 }
 
 /// Carries a connection to a target that is known. Its bytes may go before the other side's answer.
-async fn carry(tcp: TcpStream, target: &str, inside: &Inside, place: Place) -> Result<(), Failure> {
+async fn carry(tcp: TcpStream, target: &str, inside: &Inside, place: Place) -> Result<(), Ended> {
     let begun = begin(inside.current.clone(), target, inside.patience, &place).await;
     let begun = begun.map_err(|reset| {
         // TCP's peer sees a reset, not an end.
         let _ = tcp.set_zero_linger();
-        unopened(&place, reset.why)
+        Ended::unopened(&place, NO_TARGET, reset.why)
     })?;
     let carried = match begun {
         Begun::Asked(connection) => connection.carry(tcp, Answer::Expected).await,
@@ -239,12 +258,12 @@ async fn carry(tcp: TcpStream, target: &str, inside: &Inside, place: Place) -> R
             // Its bytes may have gone. The next one finds room.
             place.finds_no_room();
         }
-        broke(&place, &broken, broken.to_string())
+        Ended::broke(&place, &broken, broken.to_string())
     })
 }
 
 /// Asks a client where it wants to go, and carries its connection there once the other side is connected.
-async fn ask(tcp: TcpStream, proxy: Proxy, inside: &Inside, place: Place) -> Result<(), Failure> {
+async fn ask(tcp: TcpStream, proxy: Proxy, inside: &Inside, place: Place) -> Result<(), Ended> {
     let mut client = Client::new(tcp);
     let request = async {
         match proxy {
@@ -266,12 +285,9 @@ async fn ask(tcp: TcpStream, proxy: Proxy, inside: &Inside, place: Place) -> Res
     let target = match asked {
         Ok(target) => target,
         Err(Refusal { reply, why }) => {
-            let failure = match place.seat().must_leave() {
-                true => unopened(&place, why),
-                false => refused(Kind::Wrong, why),
-            };
+            let ended = Ended::unopened(&place, NO_REQUEST, why);
             client.dismiss(reply, place);
-            return Err(failure);
+            return Err(ended);
         }
     };
     let to = |why: &str| format!("to {}: {why}", shown(&target));
@@ -283,9 +299,9 @@ async fn ask(tcp: TcpStream, proxy: Proxy, inside: &Inside, place: Place) -> Res
                 Proxy::Socks => socks::failed(cause),
                 Proxy::Http => http::failed(cause, &to(&why)),
             };
-            let failure = unopened(&place, to(&why));
+            let ended = Ended::unopened(&place, NO_TARGET, to(&why));
             client.dismiss(reply, place);
-            return Err(failure);
+            return Err(ended);
         }
     };
     let reply = match proxy {
@@ -303,5 +319,5 @@ async fn ask(tcp: TcpStream, proxy: Proxy, inside: &Inside, place: Place) -> Res
             Err(Broken::Here(why))
         }
     };
-    carried.map_err(|broken| broke(&place, &broken, to(&broken.to_string())))
+    carried.map_err(|broken| Ended::broke(&place, &broken, to(&broken.to_string())))
 }
