@@ -8,8 +8,10 @@
 
 use byway::Endpoint;
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 /// A crowd leaves in many steps; so long after the first of them goes back what has become free by then.
@@ -50,15 +52,35 @@ pub(crate) fn prepare() {
     of_system::prepare();
 }
 
-/// Gives memory back whenever that of the endpoint's associations has fallen, as long as there is the endpoint.
+/// Gives memory back whenever that of the endpoint's associations has fallen, and once more when the endpoint has
+/// ended: who connects again has another one, and what the lost association carried goes after it.
 pub(crate) fn follow(endpoint: &Endpoint) {
     let mut freed = endpoint.freed();
     tokio::spawn(async move {
         while freed.next().await.is_some() {
+            soon();
             tokio::time::sleep(PAUSE).await;
-            of_system::give_back().await;
         }
+        soon();
     });
+}
+
+/// Whether memory will be given back.
+static WILL: AtomicBool = AtomicBool::new(false);
+
+/// Many others have gone: gives memory back in a while.
+pub(crate) fn soon() {
+    // Without a runtime the process ends.
+    let Ok(runtime) = Handle::try_current() else {
+        return;
+    };
+    if !WILL.swap(true, Ordering::Relaxed) {
+        runtime.spawn(async {
+            tokio::time::sleep(PAUSE).await;
+            WILL.store(false, Ordering::Relaxed);
+            of_system::give_back().await;
+        });
+    }
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -2,6 +2,7 @@
 
 mod address;
 mod args;
+mod by_host;
 mod claims;
 mod descriptors;
 mod doctor;

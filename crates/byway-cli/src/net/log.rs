@@ -5,6 +5,7 @@ use super::rate::{PACE, Rate};
 use crate::failure::{Failure, Kind};
 use crate::terminal::say;
 use byway::text::shown;
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -14,9 +15,16 @@ use std::time::Instant;
 const AT_ONCE: u32 = 100;
 const MORE: u32 = 20;
 
+/// What failures are told apart by.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Key {
+    Kind(Kind),
+    Named(&'static str),
+}
+
 /// Failures of one kind: when the last one was written, and what has come since.
 struct Rule {
-    kind: Kind,
+    key: Key,
     written: Instant,
     waiting: u64,
     last: String,
@@ -47,9 +55,18 @@ impl Log {
     /// once; of the others the last one, and how many there were. Must be called inside a runtime.
     pub(super) fn failed(&self, failure: &Failure, peer: Option<SocketAddr>) {
         let from = peer.map_or("unknown".to_owned(), |p| p.to_string());
+        self.write(Key::Kind(failure.kind), failure, &from);
+    }
+
+    /// The same of a client of another protocol, by the name of a rule.
+    pub(super) fn failed_by(&self, rule: &'static str, why: &str, from: SocketAddr) {
+        self.write(Key::Named(rule), why, &from.to_string());
+    }
+
+    fn write(&self, key: Key, why: impl Display, from: &str) {
         // It may quote the other side.
-        let line = shown(&format!("byway: {failure} (from {from}"));
-        let now = self.lock().failed(failure.kind, line, Instant::now());
+        let line = shown(&format!("byway: {why} (from {from}"));
+        let now = self.lock().failed(key, line, Instant::now());
         if let Some(line) = now {
             say(line);
         }
@@ -91,10 +108,10 @@ impl Log {
 
 impl Inner {
     /// The line, if it may be written now.
-    fn failed(&mut self, kind: Kind, line: String, now: Instant) -> Option<String> {
-        let Some(rule) = self.rules.iter_mut().find(|r| r.kind == kind) else {
+    fn failed(&mut self, key: Key, line: String, now: Instant) -> Option<String> {
+        let Some(rule) = self.rules.iter_mut().find(|r| r.key == key) else {
             self.rules.push(Rule {
-                kind,
+                key,
                 written: now,
                 waiting: 0,
                 last: String::new(),
@@ -139,7 +156,7 @@ mod tests {
     #[tokio::test]
     async fn a_thousand_failures_are_two_lines_with_the_last_address_and_how_many() {
         let log = Log::new();
-        let (begun, kind) = (Instant::now(), Kind::Lost);
+        let (begun, kind) = (Instant::now(), Key::Kind(Kind::Lost));
         let mut lines = Vec::new();
         for n in 0..1000 {
             let line = format!("lost (from 10.0.0.1:{n}");

@@ -23,10 +23,12 @@ pub(super) enum Refused {
     PartialFile,
     /// A connection of a tunnel: its target is not allowed or does not answer, or too many are open.
     Connection,
+    /// A TCP client of a tunnel gave its place to one of another host.
+    ClientLetGo,
 }
 
 impl Refused {
-    const ALL: [Refused; 8] = [
+    const ALL: [Refused; 9] = [
         Refused::NotLetIn,
         Refused::GivenUp,
         Refused::File,
@@ -35,6 +37,7 @@ impl Refused {
         Refused::SlotTaken,
         Refused::PartialFile,
         Refused::Connection,
+        Refused::ClientLetGo,
     ];
 
     /// A name for programs. It does not change, and no [`byway::Rule`] has it.
@@ -48,6 +51,7 @@ impl Refused {
             Refused::SlotTaken => "slots_taken_back",
             Refused::PartialFile => "partial_files_removed",
             Refused::Connection => "connections_refused",
+            Refused::ClientLetGo => "clients_let_go",
         }
     }
 

@@ -3,6 +3,7 @@
 mod addresses;
 mod ceiling;
 mod cli;
+mod doors;
 mod emulate;
 mod ending;
 mod folder_strangers;

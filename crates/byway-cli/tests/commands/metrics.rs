@@ -104,7 +104,7 @@ fn a_running_transfer_is_told_at_both_ends_and_the_dashboard_asks_for_what_there
         );
         let refused = scrape.of("byway_refused_total", &[]);
         // Of the endpoint, and of the command.
-        assert_eq!(refused.len(), byway::Rule::ALL.len() + 8);
+        assert_eq!(refused.len(), byway::Rule::ALL.len() + 9);
     }
     let ends = server.addresses.split(',');
     for (path, remote) in ends.enumerate() {

@@ -3,8 +3,7 @@
 //! When all places are taken, the oldest of the host that has the most gives way to a newcomer: who says
 //! nothing keeps nobody out, and who asks with a ticket is in within a few round trips.
 
-use byway::host_of;
-use std::collections::{BTreeMap, HashMap};
+use crate::net::by_host::{ByHost, Number};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -16,53 +15,45 @@ const MOST_OF_HOST: usize = MOST / 4;
 
 /// Those that are asking to be let in.
 #[derive(Default)]
-pub(super) struct Meetings(Mutex<Table>);
-
-#[derive(Default)]
-struct Table {
-    all: usize,
-    next: u64,
-    /// By hosts, the oldest first.
-    of: HashMap<IpAddr, BTreeMap<u64, Arc<Notify>>>,
-}
+pub(super) struct Meetings(Mutex<ByHost<Arc<Notify>>>);
 
 /// One that is asking, until it is dropped.
 pub(super) struct Meeting<'a> {
     meetings: &'a Meetings,
-    host: IpAddr,
-    number: u64,
+    number: Number,
     gives_way: Arc<Notify>,
 }
 
 impl Meetings {
     /// A place for one from this address.
     pub(super) fn place(&self, from: IpAddr) -> Meeting<'_> {
-        let host = host_of(from);
         let mut table = self.table();
-        if table.count(host) >= MOST_OF_HOST {
-            table.let_oldest_go(host);
-        } else if table.all >= MOST
+        if table.count(from) >= MOST_OF_HOST {
+            let_oldest_go(&mut table, from);
+        } else if table.all() >= MOST
             && let Some(busiest) = table.busiest()
         {
-            table.let_oldest_go(busiest);
+            let_oldest_go(&mut table, busiest);
         }
         let gives_way = Arc::<Notify>::default();
-        let number = table.next;
-        table.next += 1;
-        table.all += 1;
-        let of_host = table.of.entry(host).or_default();
-        of_host.insert(number, Arc::clone(&gives_way));
+        let number = table.insert(from, Arc::clone(&gives_way));
         drop(table);
         Meeting {
             meetings: self,
-            host,
             number,
             gives_way,
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, ByHost<Arc<Notify>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn let_oldest_go(table: &mut ByHost<Arc<Notify>>, host: IpAddr) {
+    let oldest = table.of(host).next().map(|(number, _)| number);
+    if let Some(gives_way) = oldest.and_then(|number| table.remove(number)) {
+        gives_way.notify_one();
     }
 }
 
@@ -75,44 +66,7 @@ impl Meeting<'_> {
 
 impl Drop for Meeting<'_> {
     fn drop(&mut self) {
-        self.meetings.table().remove(self.host, self.number);
-    }
-}
-
-impl Table {
-    fn count(&self, host: IpAddr) -> usize {
-        self.of.get(&host).map_or(0, BTreeMap::len)
-    }
-
-    /// The host with the most places; of several, the one whose oldest has waited longest.
-    fn busiest(&self) -> Option<IpAddr> {
-        let rank = |(host, places): (&IpAddr, &BTreeMap<u64, _>)| {
-            let oldest = places.keys().next().copied();
-            (places.len(), std::cmp::Reverse(oldest), *host)
-        };
-        self.of.iter().map(rank).max().map(|(_, _, host)| host)
-    }
-
-    fn let_oldest_go(&mut self, host: IpAddr) {
-        let oldest = self
-            .of
-            .get(&host)
-            .and_then(|places| places.first_key_value());
-        if let Some((&number, gives_way)) = oldest {
-            gives_way.notify_one();
-            self.remove(host, number);
-        }
-    }
-
-    fn remove(&mut self, host: IpAddr, number: u64) {
-        if let Some(places) = self.of.get_mut(&host)
-            && places.remove(&number).is_some()
-        {
-            self.all -= 1;
-            if places.is_empty() {
-                self.of.remove(&host);
-            }
-        }
+        self.meetings.table().remove(self.number);
     }
 }
 
@@ -138,7 +92,7 @@ mod tests {
         let meetings = Meetings::default();
         let silent: Vec<_> = (0..MOST).map(|n| meetings.place(host(n % 4))).collect();
         let good: Vec<_> = (10..20).map(|n| meetings.place(host(n))).collect();
-        assert_eq!(meetings.table().all, MOST);
+        assert_eq!(meetings.table().all(), MOST);
         assert!(good.iter().all(|m| !left(m)), "newcomers keep theirs");
         let gone: Vec<usize> = (0..MOST).filter(|n| left(&silent[*n])).collect();
         assert_eq!(
@@ -170,8 +124,8 @@ mod tests {
         drop(other);
         let table = meetings.table();
         assert_eq!(
-            (table.all, table.of.len()),
-            (0, 0),
+            (table.all(), table.busiest()),
+            (0, None),
             "no place is left behind"
         );
     }

@@ -1,5 +1,6 @@
 //! One association that carries connections: hands each frame to its connection.
 
+use super::clients::Seat;
 use super::frame::{BLOCK, Cause, FIRST_WINDOW, Frame, HEADER, PPID, Reset, cost};
 use super::kept::{Held, Kept};
 use super::window::Budget;
@@ -99,6 +100,8 @@ pub(super) struct Connection {
     pub(super) credit: Arc<Semaphore>,
     /// What the peer may still send.
     pub(super) window: Arc<AtomicU64>,
+    /// The client that it is for, where it may have to give way to another one.
+    pub(super) client: Option<Arc<Seat>>,
     _held: Held,
 }
 
@@ -203,6 +206,7 @@ impl Carrier {
             reset,
             credit,
             window,
+            client: None,
             _held: self.kept.hold(CONNECTION).0,
         })
     }

@@ -1,6 +1,7 @@
 //! One TCP connection on its way through an association.
 
 use super::carrier::{Connection, Inbound};
+use super::clients::GIVES_WAY;
 use super::frame::{BLOCK, Cause, FRAME_COST, Frame, HEADER, Reset, begin_data, cost};
 use super::window::ReceiveWindow;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -135,6 +136,15 @@ impl Connection {
             Err(broken) = down => Err(broken),
             result = up => result,
             broken = self.over() => Err(broken),
+            () = self.gives_way() => Err(Broken::Here(GIVES_WAY.to_owned())),
+        }
+    }
+
+    /// Waits until its client must give way to another one.
+    pub(super) async fn gives_way(&self) {
+        match &self.client {
+            Some(client) => client.gives_way().await,
+            None => std::future::pending().await,
         }
     }
 
@@ -157,6 +167,7 @@ impl Connection {
         taken.map_err(|_| Broken::Lost)?.forget();
         let length = bytes.len() as u64;
         self.say(&Frame::Data(bytes)).await?;
+        self.client_says();
         self.carrier.sent.fetch_add(length, Ordering::Relaxed);
         Ok(())
     }
@@ -178,9 +189,16 @@ impl Connection {
             if n == 0 {
                 return self.say(&Frame::End).await;
             }
+            self.client_says();
             let sent = self.carrier.send(self.stream, frame.freeze()).await;
             sent.map_err(|()| Broken::Lost)?;
             self.carrier.sent.fetch_add(n as u64, Ordering::Relaxed);
+        }
+    }
+
+    fn client_says(&self) {
+        if let Some(client) = &self.client {
+            client.says();
         }
     }
 
@@ -209,6 +227,9 @@ impl Connection {
             match next {
                 Inbound::Data(bytes, held) => {
                     tcp.write_all(&bytes).await.map_err(tcp_failed)?;
+                    if let Some(client) = &self.client {
+                        client.hears();
+                    }
                     let received = &self.carrier.received;
                     received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
                     let cost = cost(bytes.len());

@@ -1,14 +1,16 @@
 //! `byway forward`.
 
 use super::args::ForwardArgs;
-use super::carrier::Carrier;
-use super::doors::{Door, Proxy};
+use super::carrier::{Carrier, MOST_CONNECTIONS};
+use super::clients::Clients;
+use super::doors::{Door, Inside, Proxy};
 use super::window::Budget;
 use super::{STREAM_EACH, TUNNEL, carried, show_paths};
 use crate::failure::{Failure, Kind};
 use crate::net::descriptors;
 use crate::net::ending::Ending;
 use crate::net::inspect;
+use crate::net::log::Log;
 use crate::net::open;
 use crate::net::progress::Progress;
 use crate::net::protect::Destination;
@@ -34,12 +36,20 @@ pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Fai
         doors.push(Door::open_proxy(Proxy::Http, text).await?);
     }
     let (current, follow) = watch::channel(None);
+    let log = (!args.here.is_silent()).then(Log::new);
+    let inside = Inside {
+        current: follow,
+        // A side without addresses of its own here has one, or two.
+        clients: Clients::of_process(MOST_CONNECTIONS, args.here.bind.len().max(2)),
+        log: log.clone(),
+        progress: progress.clone(),
+        patience: args.there.connect_timeout,
+    };
     for door in doors {
         progress.say(&door.describe());
-        let (follow, progress) = (follow.clone(), progress.clone());
-        tokio::spawn(door.serve(follow, progress, args.there.connect_timeout));
+        tokio::spawn(door.serve(inside.clone()));
     }
-    drop(follow);
+    drop(inside);
     let work = stay_connected(&args, &there, &ending, &progress, &current);
     let failure = tokio::select! {
         failure = work => failure,
@@ -47,6 +57,9 @@ pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Fai
     };
     if let Some(carrier) = &*current.borrow() {
         progress.say(&carried(carrier));
+    }
+    if let Some(log) = log {
+        log.flush();
     }
     progress.end();
     Err(failure)

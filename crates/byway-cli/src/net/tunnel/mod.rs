@@ -4,6 +4,7 @@ mod allow;
 mod args;
 mod busy;
 mod carrier;
+mod clients;
 mod connection;
 mod doors;
 mod forward;

@@ -1,5 +1,6 @@
 //! A client of a proxy, until its connection is carried, or of the metrics.
 
+use super::super::clients::Place;
 use bytes::{BufMut, Bytes, BytesMut};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -75,8 +76,8 @@ impl Client {
         written.map_err(|e| format!("TCP: {e}"))
     }
 
-    /// Sends the client away with this reply; without one, with a reset. Not waited for.
-    pub(super) fn dismiss(mut self, reply: Vec<u8>) {
+    /// Sends the client away with this reply; without one, with a reset. Not waited for: it keeps its place until then.
+    pub(super) fn dismiss(mut self, reply: Vec<u8>, place: Place) {
         if reply.is_empty() {
             let _ = self.tcp.set_zero_linger();
             return;
@@ -86,7 +87,12 @@ impl Client {
             self.goodbye().await
         };
         // It is sent away, whether it listens or not.
-        tokio::spawn(tokio::time::timeout(LINGER, dismissed));
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = tokio::time::timeout(LINGER, dismissed) => {}
+                () = place.seat().gives_way() => {}
+            }
+        });
     }
 
     /// Says nothing more, and waits until the client has ended.

@@ -9,16 +9,20 @@ mod socks;
 pub(super) use opening::Current;
 
 use super::allow::split;
+use super::clients::{Clients, GIVES_WAY, Place};
 use super::connection::{Answer, Broken};
 use super::frame::{Cause, Frame, Reset};
 use crate::failure::{Failure, Kind};
+use crate::net::log::Log;
 use crate::net::progress::Progress;
+use crate::net::refused::Refused;
 use crate::net::unbound::advice;
 use bytes::Bytes;
 use byway::text::shown;
 use byway_lab::units::format_duration;
 use client::{Client, Refusal};
 use opening::{Begun, begin, opened};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -121,32 +125,112 @@ impl Door {
     }
 
     /// Accepts connections until the process ends. While there is no association, they wait for one.
-    pub(super) async fn serve(self, current: Current, progress: Arc<Progress>, patience: Duration) {
-        let door = Arc::new(self);
+    pub(super) async fn serve(self, inside: Inside) {
+        let door = Arc::new((self, inside));
         loop {
-            let tcp = match door.listener.accept().await {
-                Ok((tcp, _)) => tcp,
+            let (
+                Door {
+                    listener, shown, ..
+                },
+                inside,
+            ) = &*door;
+            let (tcp, from) = match listener.accept().await {
+                Ok(accepted) => accepted,
                 Err(e) => {
                     // Such as too many open files: it passes.
-                    progress.say(&format!("{}: cannot accept: {e}", door.shown));
+                    inside.progress.say(&format!("{shown}: cannot accept: {e}"));
                     tokio::time::sleep(PAUSE).await;
                     continue;
                 }
             };
-            let (door, progress) = (door.clone(), progress.clone());
-            let current = current.clone();
+            let place = match inside.clients.take(from) {
+                Ok(place) => place,
+                Err(why) => {
+                    let _ = tcp.set_zero_linger();
+                    inside.say(shown, from, &Ended::refused(NO_PLACE, why));
+                    continue;
+                }
+            };
+            let door = door.clone();
             tokio::spawn(async move {
-                let carried = match &door.way {
-                    Way::To(target) => carry(tcp, target, current, patience).await,
-                    Way::Ask(proxy) => ask(tcp, *proxy, current, patience).await,
+                let (Door { shown, way, .. }, inside) = &*door;
+                let carried = match way {
+                    Way::To(target) => carry(tcp, target, inside, place).await,
+                    Way::Ask(proxy) => ask(tcp, *proxy, inside, place).await,
                 };
-                if let Err(why) = carried {
-                    progress.say(&format!("a connection of {}: {why}", door.shown));
+                if let Err(ended) = carried {
+                    inside.say(shown, from, &ended);
                 }
             });
         }
     }
 }
+
+/// What all doors lead to.
+#[derive(Clone)]
+pub(super) struct Inside {
+    pub(super) current: Current,
+    pub(super) clients: Arc<Clients>,
+    /// For connections that fail; none if nobody is to be told.
+    pub(super) log: Option<Log>,
+    pub(super) progress: Arc<Progress>,
+    /// How long a connection waits for an association.
+    pub(super) patience: Duration,
+}
+
+impl Inside {
+    /// A client of this door was refused, or its connection has failed.
+    fn say(&self, door: &str, from: SocketAddr, ended: &Ended) {
+        if let Some(log) = &self.log {
+            let words = format!("a connection of {door}: {}", ended.why);
+            log.failed_by(ended.rule, &words, from);
+        }
+    }
+}
+
+/// How a client has ended before its time. Of each rule the log has a line a second.
+struct Ended {
+    rule: &'static str,
+    why: String,
+}
+
+impl Ended {
+    /// It is not carried.
+    fn refused(rule: &'static str, why: String) -> Ended {
+        Refused::Connection.count();
+        Ended { rule, why }
+    }
+
+    /// It is not carried, or has given its place to another one.
+    fn unopened(place: &Place, rule: &'static str, why: String) -> Ended {
+        match place.seat().must_leave() {
+            // It is counted where it was let go.
+            true => Ended {
+                rule: LET_GO,
+                why: GIVES_WAY.to_owned(),
+            },
+            false => Ended::refused(rule, why),
+        }
+    }
+
+    /// It was carried.
+    fn broke(place: &Place, broken: &Broken, why: String) -> Ended {
+        let rule = match broken {
+            _ if place.seat().must_leave() => LET_GO,
+            // As a rule before a byte has passed.
+            Broken::There(_) => NO_TARGET,
+            Broken::Here(_) | Broken::Lost => BROKEN,
+        };
+        Ended { rule, why }
+    }
+}
+
+/// The rules.
+const NO_PLACE: &str = "no place";
+const LET_GO: &str = "let go";
+const NO_REQUEST: &str = "no request";
+const NO_TARGET: &str = "no target";
+const BROKEN: &str = "broken";
 
 /// Host and port of a TCP address to listen on.
 fn address_of(text: &str) -> Option<(String, u16)> {
@@ -155,60 +239,69 @@ fn address_of(text: &str) -> Option<(String, u16)> {
 }
 
 /// Carries a connection to a target that is known. Its bytes may go before the other side's answer.
-async fn carry(
-    tcp: TcpStream,
-    target: &str,
-    current: Current,
-    patience: Duration,
-) -> Result<(), String> {
-    let begun = begin(current, target, patience).await.map_err(|reset| {
+async fn carry(tcp: TcpStream, target: &str, inside: &Inside, place: Place) -> Result<(), Ended> {
+    let begun = begin(inside.current.clone(), target, inside.patience, &place).await;
+    let begun = begun.map_err(|reset| {
         // TCP's peer sees a reset, not an end.
         let _ = tcp.set_zero_linger();
-        reset.why
+        Ended::unopened(&place, NO_TARGET, reset.why)
     })?;
     let carried = match begun {
         Begun::Asked(connection) => connection.carry(tcp, Answer::Expected).await,
         Begun::Opened(connection) => connection.carry(tcp, Answer::Done(Bytes::new())).await,
     };
-    carried.map_err(|broken| broken.to_string())
+    carried.map_err(|broken| {
+        if let Broken::There(Reset {
+            cause: Cause::Busy, ..
+        }) = broken
+        {
+            // Its bytes may have gone. The next one finds room.
+            place.finds_no_room();
+        }
+        Ended::broke(&place, &broken, broken.to_string())
+    })
 }
 
 /// Asks a client where it wants to go, and carries its connection there once the other side is connected.
-async fn ask(
-    tcp: TcpStream,
-    proxy: Proxy,
-    current: Current,
-    patience: Duration,
-) -> Result<(), String> {
+async fn ask(tcp: TcpStream, proxy: Proxy, inside: &Inside, place: Place) -> Result<(), Ended> {
     let mut client = Client::new(tcp);
-    let asked = match proxy {
-        Proxy::Socks => tokio::time::timeout(REQUEST, socks::request(&mut client)).await,
-        Proxy::Http => tokio::time::timeout(REQUEST, http::request(&mut client)).await,
+    let request = async {
+        match proxy {
+            Proxy::Socks => socks::request(&mut client).await,
+            Proxy::Http => http::request(&mut client).await,
+        }
     };
-    let late = Refusal {
+    let late = || Refusal {
         reply: match proxy {
             Proxy::Socks => Vec::new(),
             Proxy::Http => http::late(),
         },
         why: format!("no request within {}", format_duration(REQUEST)),
     };
-    let target = match asked.unwrap_or(Err(late)) {
+    let asked = tokio::select! {
+        asked = tokio::time::timeout(REQUEST, request) => asked.unwrap_or_else(|_| Err(late())),
+        () = place.seat().gives_way() => Err(Refusal { reply: Vec::new(), why: GIVES_WAY.to_owned() }),
+    };
+    let target = match asked {
         Ok(target) => target,
-        Err(refusal) => {
-            client.dismiss(refusal.reply);
-            return Err(refusal.why);
+        Err(Refusal { reply, why }) => {
+            let ended = Ended::unopened(&place, NO_REQUEST, why);
+            client.dismiss(reply, place);
+            return Err(ended);
         }
     };
     let to = |why: &str| format!("to {}: {why}", shown(&target));
-    let connection = match opened(current, &target, patience).await {
+    let opened = opened(inside.current.clone(), &target, inside.patience, &place).await;
+    let connection = match opened {
         Ok(connection) => connection,
         Err(Reset { cause, why }) => {
             let reply = match proxy {
                 Proxy::Socks => socks::failed(cause),
                 Proxy::Http => http::failed(cause, &to(&why)),
             };
-            client.dismiss(reply);
-            return Err(to(&why));
+            let ended = Ended::unopened(&place, NO_TARGET, to(&why));
+            client.dismiss(reply, place);
+            return Err(ended);
         }
     };
     let reply = match proxy {
@@ -226,5 +319,5 @@ async fn ask(
             Err(Broken::Here(why))
         }
     };
-    carried.map_err(|broken| to(&broken.to_string()))
+    carried.map_err(|broken| Ended::broke(&place, &broken, to(&broken.to_string())))
 }

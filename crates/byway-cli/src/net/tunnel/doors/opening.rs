@@ -1,6 +1,7 @@
 //! How a connection begins, while associations end and are set up again.
 
 use crate::net::tunnel::carrier::{Carrier, Connection};
+use crate::net::tunnel::clients::{GIVES_WAY, Place};
 use crate::net::tunnel::connection::Broken;
 use crate::net::tunnel::frame::{Cause, Frame, Reset};
 use byway_lab::units::format_duration;
@@ -13,6 +14,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 const ANSWER: Duration = Duration::from_secs(60);
 /// After so long without a frame the other side may have been started again, and not know this association.
 const QUIET: Duration = Duration::from_secs(1);
+/// Where another client has given way, the other side may hear of it after the new connection: it is asked again, so often
+/// and after such pauses.
+const AGAIN: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// The association in use, if there is one.
 pub(in crate::net::tunnel) type Current = watch::Receiver<Option<Arc<Carrier>>>;
@@ -25,45 +30,71 @@ pub(super) enum Begun {
     Opened(Connection),
 }
 
-/// Begins a connection to a target, for which an association is waited for. One that may be dead must answer before a byte of
-/// TCP is sent, so that the next one can take its place.
+/// Begins a connection to a target, for which an association is waited for. One that may be dead, or have no room, must answer
+/// before a byte of TCP is sent, so that it can be begun again.
 pub(super) async fn begin(
     mut current: Current,
     target: &str,
     patience: Duration,
+    place: &Place,
 ) -> Result<Begun, Reset> {
-    let carrier = in_use(&mut current, Instant::now() + patience, patience).await?;
-    if carrier.quiet_for() >= QUIET {
+    let waits = in_use(&mut current, Instant::now() + patience, patience);
+    let carrier = stays(place, waits).await??;
+    if carrier.quiet_for() >= QUIET || place.is_scarce() {
         drop(carrier);
-        return opened(current, target, patience).await.map(Begun::Opened);
+        let opened = opened(current, target, patience, place).await;
+        return opened.map(Begun::Opened);
     }
-    let connection = carrier.begin().map_err(busy)?;
+    let mut connection = carrier.begin().map_err(busy)?;
+    connection.client = Some(place.seat().clone());
     let asked = connection.say(&Frame::Open(target.to_owned())).await;
     match asked {
         Ok(()) => Ok(Begun::Asked(connection)),
         // Nothing has been sent.
-        Err(_) => opened(current, target, patience).await.map(Begun::Opened),
+        Err(_) => {
+            let opened = opened(current, target, patience, place).await;
+            opened.map(Begun::Opened)
+        }
     }
 }
 
 /// The same when the other side has connected to the target. An association that is lost meanwhile is no reason to give up: no byte
-/// of TCP has been sent, so the next one takes the connection.
+/// of TCP has been sent, so the next one takes the connection. Where the other side has no room, another client gives way.
 pub(super) async fn opened(
     mut current: Current,
     target: &str,
     patience: Duration,
+    place: &Place,
 ) -> Result<Connection, Reset> {
     let deadline = Instant::now() + patience;
+    let mut again = 0;
+    // Who has given way for this client already leaves the other side's place to it.
+    let mut has_room = place.is_free().await;
     loop {
-        let carrier = in_use(&mut current, deadline, patience).await?;
+        let carrier = stays(place, in_use(&mut current, deadline, patience)).await??;
         let mut connection = match carrier.begin() {
             Ok(connection) => connection,
             Err(_) if carrier.has_ended() => continue,
             Err(why) => return Err(busy(why)),
         };
-        match open(&mut connection, target).await {
+        connection.client = Some(place.seat().clone());
+        match open(&mut connection, target, place).await {
             Ok(()) => return Ok(connection),
             Err(None) => {}
+            Err(Some(reset)) if may_go_again(&reset, place) && again < AGAIN => {
+                again += 1;
+                if !has_room && !place.finds_no_room() {
+                    return Err(reset);
+                }
+                has_room = true;
+                drop(connection);
+                let pause = async {
+                    place.is_free().await;
+                    tokio::time::sleep(PAUSE).await;
+                };
+                stays(place, pause).await?;
+                continue;
+            }
             Err(Some(reset)) => return Err(reset),
         }
         // It is taken away when its reader has seen it, too.
@@ -71,11 +102,26 @@ pub(super) async fn opened(
             let same = |c: &Arc<Carrier>| Arc::ptr_eq(c, &carrier);
             !c.as_ref().is_some_and(same)
         };
-        match timeout_at(deadline, current.wait_for(is_another)).await {
+        let next = timeout_at(deadline, current.wait_for(is_another));
+        match stays(place, next).await? {
             Ok(Ok(_)) => {}
             Ok(Err(_)) => return Err(ends()),
             Err(_) => return Err(too_late(patience)),
         }
+    }
+}
+
+/// Whether the other side has no room, and this client need not give way itself.
+fn may_go_again(reset: &Reset, place: &Place) -> bool {
+    reset.cause == Cause::Busy && !place.seat().must_leave()
+}
+
+/// Waits, unless the client must give way to another one.
+async fn stays<T>(place: &Place, waits: impl Future<Output = T>) -> Result<T, Reset> {
+    tokio::select! {
+        biased;
+        () = place.seat().gives_way() => Err(busy(GIVES_WAY.to_owned())),
+        done = waits => Ok(done),
     }
 }
 
@@ -108,18 +154,27 @@ fn busy(why: String) -> Reset {
 }
 
 /// Lets the other side connect to a target; none is said of an association that is lost.
-async fn open(connection: &mut Connection, target: &str) -> Result<(), Option<Reset>> {
+async fn open(
+    connection: &mut Connection,
+    target: &str,
+    place: &Place,
+) -> Result<(), Option<Reset>> {
     let broken = |broken: Broken| match broken {
         Broken::Lost => None,
         broken => Some(Reset::new(broken.cause(), broken.to_string())),
     };
     let open = Frame::Open(target.to_owned());
     connection.say(&open).await.map_err(broken)?;
-    if let Ok(answer) = timeout(ANSWER, connection.opened()).await {
-        return answer.map_err(broken);
-    }
-    let why = format!("no answer within {}", format_duration(ANSWER));
-    let reset = Reset::new(Cause::TimedOut, why);
+    let reset = tokio::select! {
+        answer = timeout(ANSWER, connection.opened()) => match answer {
+            Ok(answer) => return answer.map_err(broken),
+            Err(_) => {
+                let why = format!("no answer within {}", format_duration(ANSWER));
+                Reset::new(Cause::TimedOut, why)
+            }
+        },
+        () = place.seat().gives_way() => busy(GIVES_WAY.to_owned()),
+    };
     // Lost with the association if that is gone.
     let _ = connection.say(&Frame::Reset(reset.clone())).await;
     Err(Some(reset))
@@ -128,12 +183,16 @@ async fn open(connection: &mut Connection, target: &str) -> Result<(), Option<Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::tunnel::clients::Clients;
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_for_an_association_is_told_of_the_time_or_of_the_end_of_the_command() {
         let patience = Duration::from_secs(20);
         let (keeper, current) = watch::channel(None);
-        let waits = || begin(current.clone(), "db:5432", patience);
+        let place = Clients::of_process(8, 1)
+            .take(([10, 0, 0, 1], 4444).into())
+            .unwrap();
+        let waits = || begin(current.clone(), "db:5432", patience, &place);
         let why = |begun: Result<Begun, Reset>| begun.err().map(|reset| reset.why).unwrap();
         let late = why(waits().await);
         assert!(late.starts_with("no association within 20"), "{late}");

@@ -1,0 +1,352 @@
+//! The TCP clients of a `byway forward`, and who of them gives way to another.
+//!
+//! A client has a place from the moment that a door accepts it to its end. All doors share the places, which are as many
+//! as connections of an association. A client that finds none gets the place of another one, of the host that has the
+//! most, if that host has at least two more than its own:
+//!
+//! - the oldest that has sent nothing to its target;
+//! - if each has sent something, the one on which nothing has passed for longest, in either direction.
+//!
+//! So no host keeps another one out, and hosts that have as many as others, or one more, keep what they have. Where all
+//! clients are of one host, as at a door on loopback, none gives way. The same is done when the other side has no room
+//! for a connection: it may have fewer places.
+
+use crate::give_back;
+use crate::net::by_host::{ByHost, Number};
+use crate::net::descriptors;
+use crate::net::refused::Refused;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, timeout};
+
+/// How long a newcomer waits for the end of who gives way.
+const LET_GO: Duration = Duration::from_secs(5);
+
+/// After the other side had no room, its answer is waited for that long before a byte is sent: without it, a
+/// connection that finds none could not be begun again.
+const SCARCE: Duration = Duration::from_secs(60);
+
+/// When so many have gone, what they made the process take goes back to the system.
+const CROWD: usize = 64;
+
+/// Why a client gives way, for people.
+pub(super) const GIVES_WAY: &str =
+    "let go: another host needs the place, and this one has the most connections";
+
+/// The clients of all doors.
+pub(super) struct Clients {
+    most: usize,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    taken: ByHost<Taken>,
+    /// The most since a crowd last left.
+    crowd: usize,
+    /// When the other side last had no room.
+    scarce: Option<Instant>,
+}
+
+struct Taken {
+    seat: Arc<Seat>,
+    /// Ends with the place.
+    ends: oneshot::Receiver<()>,
+}
+
+/// What is known of a client while it is carried.
+pub(super) struct Seat {
+    begun: Instant,
+    /// Whether it has sent something to its target.
+    said: AtomicBool,
+    /// When a byte last passed, in milliseconds since it began.
+    passed: AtomicU64,
+    leaves: watch::Sender<bool>,
+}
+
+/// The place of a client, until it is dropped.
+pub(super) struct Place {
+    clients: Arc<Clients>,
+    from: SocketAddr,
+    number: Number,
+    seat: Arc<Seat>,
+    /// Who has given way for it, until it has ended.
+    before: Mutex<Option<Leaver>>,
+    _ends: oneshot::Sender<()>,
+}
+
+/// A client that gives way.
+struct Leaver(oneshot::Receiver<()>);
+
+impl Seat {
+    fn new() -> Seat {
+        Seat {
+            begun: Instant::now(),
+            said: AtomicBool::new(false),
+            passed: AtomicU64::new(0),
+            leaves: watch::Sender::new(false),
+        }
+    }
+
+    /// The client has sent something to its target.
+    pub(super) fn says(&self) {
+        self.said.store(true, Ordering::Relaxed);
+        self.hears();
+    }
+
+    /// Something has come for the client.
+    pub(super) fn hears(&self) {
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.passed.store(now, Ordering::Relaxed);
+    }
+
+    /// The least gives way first.
+    fn rank(&self) -> (bool, Instant) {
+        let said = self.said.load(Ordering::Relaxed);
+        let passed = match said {
+            true => Duration::from_millis(self.passed.load(Ordering::Relaxed)),
+            false => Duration::ZERO,
+        };
+        (said, self.begun + passed)
+    }
+
+    /// Waits until it must give its place to another one.
+    pub(super) async fn gives_way(&self) {
+        // An error would say that the sender is gone, and `self` holds it.
+        let _ = self.leaves.subscribe().wait_for(|leaves| *leaves).await;
+    }
+
+    /// Whether it must.
+    pub(super) fn must_leave(&self) -> bool {
+        *self.leaves.borrow()
+    }
+}
+
+impl Clients {
+    /// So many, or as many as the process may have descriptors for behind so many local addresses.
+    pub(super) fn of_process(most: usize, local_addresses: usize) -> Arc<Clients> {
+        Clients::new(descriptors::for_strangers(local_addresses).min(most))
+    }
+
+    fn new(most: usize) -> Arc<Clients> {
+        Arc::new(Clients {
+            most,
+            table: Mutex::default(),
+        })
+    }
+
+    /// A place for a client at this address.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn take(self: &Arc<Clients>, from: SocketAddr) -> Result<Place, String> {
+        let mut table = self.table();
+        let before = match table.taken.all() < self.most {
+            true => None,
+            false => Some(table.let_one_go(from).ok_or_else(|| self.full())?),
+        };
+        let (seat, (_ends, ends)) = (Arc::new(Seat::new()), oneshot::channel());
+        let taken = Taken {
+            seat: seat.clone(),
+            ends,
+        };
+        let number = table.taken.insert(from.ip(), taken);
+        table.crowd = table.crowd.max(table.taken.all());
+        Ok(Place {
+            number,
+            clients: self.clone(),
+            from,
+            seat,
+            before: Mutex::new(before),
+            _ends,
+        })
+    }
+
+    fn full(&self) -> String {
+        format!(
+            "{} connections are under way, the most, and no other host has two more than this one",
+            self.most
+        )
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// Lets a client go so that one at this address has its place.
+    fn let_one_go(&mut self, from: SocketAddr) -> Option<Leaver> {
+        let busiest = self.taken.busiest()?;
+        if self.taken.count(busiest) < self.taken.count(from.ip()) + 2 {
+            return None;
+        }
+        let clients = self.taken.of(busiest);
+        let (number, _) = clients.min_by_key(|(_, client)| client.seat.rank())?;
+        let Taken { seat, ends } = self.taken.remove(number)?;
+        seat.leaves.send_replace(true);
+        Refused::ClientLetGo.count();
+        Some(Leaver(ends))
+    }
+}
+
+impl Leaver {
+    /// Waits until it has ended: the other side has a place for it until then.
+    async fn gone(self) {
+        // The place ends without a word.
+        let _ = timeout(LET_GO, self.0).await;
+    }
+}
+
+impl Place {
+    pub(super) fn seat(&self) -> &Arc<Seat> {
+        &self.seat
+    }
+
+    /// Waits until who has given way for it has ended. Whether there was one.
+    pub(super) async fn is_free(&self) -> bool {
+        let before = self.before().take();
+        match before {
+            Some(leaver) => {
+                leaver.gone().await;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The other side has no room for this client. Whether another one gives way for it: [`is_free`](Self::is_free)
+    /// waits for its end.
+    pub(super) fn finds_no_room(&self) -> bool {
+        let mut table = self.clients.table();
+        table.scarce = Some(Instant::now());
+        let leaver = table.let_one_go(self.from);
+        drop(table);
+        let found = leaver.is_some();
+        *self.before() = leaver;
+        found
+    }
+
+    /// Whether room is scarce: the other side may refuse the connection, and it could be begun again.
+    pub(super) fn is_scarce(&self) -> bool {
+        let table = self.clients.table();
+        table.taken.all() >= self.clients.most
+            || table.scarce.is_some_and(|since| since.elapsed() < SCARCE)
+    }
+
+    fn before(&self) -> MutexGuard<'_, Option<Leaver>> {
+        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut table = self.clients.table();
+        table.taken.remove(self.number);
+        let left = table.taken.all();
+        if table.crowd - left >= CROWD {
+            table.crowd = left;
+            give_back::soon();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::iter::repeat_with;
+
+    fn at(host: u8) -> SocketAddr {
+        ([10, 0, 0, host], 4444).into()
+    }
+
+    fn leaving(places: &[Place]) -> Vec<usize> {
+        let leaves = |n: &usize| places[*n].seat.must_leave();
+        (0..places.len()).filter(leaves).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_host_with_most_gives_up_its_oldest_that_has_sent_nothing_then_the_idlest() {
+        let clients = Clients::new(8);
+        let greedy: Vec<Place> = repeat_with(|| clients.take(at(1)).unwrap())
+            .take(7)
+            .collect();
+        let good = clients.take(at(2)).unwrap();
+        let second = Duration::from_secs(1);
+        for n in [2, 0, 1, 3, 4] {
+            tokio::time::advance(second).await;
+            greedy[n].seat.says();
+        }
+        // What comes for it is no word of its own.
+        tokio::time::advance(second).await;
+        greedy[5].seat.hears();
+        // The longest idle of those that have sent something is heard of once more.
+        greedy[2].seat.hears();
+        let mut others = Vec::new();
+        for (n, expected) in [&[5][..], &[5, 6], &[0, 5, 6]].into_iter().enumerate() {
+            others.push(clients.take(at(3 + n as u8)).unwrap());
+            assert_eq!(leaving(&greedy), expected);
+        }
+        assert!(!good.seat.must_leave() && others.iter().all(|p| !p.seat.must_leave()));
+        assert_eq!(clients.table().taken.all(), 8);
+        drop((greedy, good, others));
+        assert_eq!(clients.table().taken.all(), 0);
+    }
+
+    #[test]
+    fn hosts_that_have_as_many_or_one_more_keep_them() {
+        let clients = Clients::new(5);
+        let mut held: Vec<Place> = [1, 1, 1, 2].map(|n| clients.take(at(n)).unwrap()).into();
+        held.push(clients.take(at(2)).unwrap());
+        for n in [1, 2] {
+            let why = clients.take(at(n)).err().unwrap();
+            assert!(why.starts_with("5 connections are under way"), "{why}");
+        }
+        assert!(leaving(&held).is_empty());
+        held.push(clients.take(at(3)).unwrap());
+        assert_eq!(leaving(&held), [0]);
+        held.push(
+            clients
+                .take(at(3))
+                .err()
+                .map(|_| clients.take(at(4)).unwrap())
+                .unwrap(),
+        );
+        assert_eq!(leaving(&held), [0, 1]);
+    }
+
+    #[test]
+    fn one_host_has_all_places_while_nobody_else_comes() {
+        let clients = Clients::new(100);
+        let held: Vec<Place> = std::iter::from_fn(|| clients.take(at(1)).ok()).collect();
+        assert_eq!(held.len(), 100);
+        assert!(leaving(&held).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_the_other_side_has_no_room_the_host_with_most_gives_one_up_and_its_end_is_waited_for()
+     {
+        let clients = Clients::new(100);
+        let mut greedy: Vec<Place> = (0..9).map(|_| clients.take(at(1)).unwrap()).collect();
+        let good = clients.take(at(2)).unwrap();
+        assert!(!good.is_scarce());
+        assert!(good.finds_no_room() && good.is_scarce());
+        assert_eq!(leaving(&greedy), [0]);
+        let gone = greedy.remove(0);
+        let leaves = async {
+            gone.seat.gives_way().await;
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            drop(gone);
+        };
+        let begun = Instant::now();
+        tokio::join!(good.is_free(), leaves);
+        assert_eq!(begun.elapsed().as_secs(), 2);
+        // Its own host has no other with more.
+        assert!(!greedy[0].finds_no_room());
+        tokio::time::advance(SCARCE).await;
+        assert!(!good.is_scarce());
+    }
+}

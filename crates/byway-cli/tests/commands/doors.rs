@@ -1,0 +1,161 @@
+//! Clients at the doors of a `byway forward`: crowds, hosts that take all places, and what is said of them.
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+use crate::peers::filled;
+use crate::peers::{byway_after, signal, wait_until};
+use crate::tunnel::{Forward, echo, end, is_reset, serve, tcp_server};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use socket2::{Domain, Socket, Type};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+/// This process has both ends of each connection.
+fn raise_limit() {
+    let most = getrlimit(Resource::Nofile).maximum;
+    let limit = Rlimit {
+        current: most,
+        maximum: most,
+    };
+    setrlimit(Resource::Nofile, limit).unwrap();
+}
+
+/// A client at this address of the loopback network. One that is refused at once may see it here.
+fn connect_from(from: &str, door: &str) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let from: SocketAddr = format!("{from}:0").parse().unwrap();
+    socket.bind(&from.into()).unwrap();
+    let door: SocketAddr = door.parse().unwrap();
+    socket.connect(&door.into())?;
+    let tcp = TcpStream::from(socket);
+    tcp.set_read_timeout(Some(Duration::from_secs(60)))?;
+    Ok(tcp)
+}
+
+/// Whether what is sent comes back.
+fn answers(mut tcp: &TcpStream, sent: &[u8]) -> bool {
+    let mut came = vec![0; sent.len()];
+    tcp.write_all(sent).is_ok() && tcp.read_exact(&mut came).is_ok() && came == sent
+}
+
+/// It went back only at the side that waits: `forward` had the memory of its largest crowd for good.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn what_a_crowd_of_clients_made_a_forward_take_goes_back() {
+    raise_limit();
+    let serve = serve(&[&tcp_server(echo)]);
+    // Clients that send a lot, and clients of a proxy that greet it and ask for nothing.
+    for (door, sent, answer) in [(0, vec![7; 60_000], 60_000), (1, vec![5, 1, 0], 2)] {
+        let forward = Forward::start(&["", "--socks"], &serve.addresses);
+        assert!(answers(&forward.connect(0), b"first"));
+        let before = filled(&forward.server.child);
+        let mut crowd: Vec<TcpStream> = (0..700).map(|_| forward.connect(door)).collect();
+        for tcp in &mut crowd {
+            tcp.write_all(&sent).unwrap();
+        }
+        for tcp in &mut crowd {
+            tcp.read_exact(&mut vec![0; answer]).unwrap();
+        }
+        let most = filled(&forward.server.child);
+        assert!(most > before + 1000, "{before} {most}");
+        drop(crowd);
+        wait_until(|| filled(&forward.server.child) < before + (most - before) / 2);
+    }
+    end(serve);
+}
+
+/// Each was a line, and the address was the door's own.
+#[test]
+fn refused_clients_of_a_door_are_a_line_a_second_with_their_address() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = listener.local_addr().unwrap().to_string();
+    // Nobody listens there any more.
+    drop(listener);
+    let serve = serve(&[&gone]);
+    let mut forward = Forward::start(&["", "--socks"], &serve.addresses);
+    let begun = Instant::now();
+    for _ in 0..200 {
+        assert!(connect_from("127.0.0.7", &forward.doors[0]).map_or(true, is_reset));
+        let mut nonsense = connect_from("127.0.0.8", &forward.doors[1]).unwrap();
+        nonsense.write_all(&[4, 1]).unwrap();
+        assert!(is_reset(nonsense));
+    }
+    let most = begun.elapsed().as_secs() + 2;
+    signal(&forward.server.child, "TERM");
+    let mut said = String::new();
+    forward.server.rest.read_to_string(&mut said).unwrap();
+    for (from, why) in [
+        ("(from 127.0.0.7:", "Connection refused"),
+        ("(from 127.0.0.8:", "SOCKS version 4"),
+    ] {
+        let lines: Vec<&str> = said.lines().filter(|l| l.contains(from)).collect();
+        // The first at once, the last with how many there were.
+        assert!((2..=most as usize).contains(&lines.len()), "{said}");
+        assert!(lines.iter().all(|l| l.contains(why)), "{said}");
+        assert!(said.contains("such in a second)"), "{said}");
+    }
+    assert!((said.lines().count() as u64) < 2 * most + 10, "{said}");
+    end(serve);
+}
+
+/// Nobody else got in until they went.
+#[test]
+fn a_host_that_takes_all_places_of_the_doors_keeps_nobody_out() {
+    let target = tcp_server(echo);
+    let serve = serve(&[&target]);
+    let few = "ulimit -n 160";
+    // Those that say nothing to a proxy, nothing to a target, and those that have been answered.
+    for (door, says) in [(1, false), (0, false), (0, true)] {
+        let mut forward = Forward::start_by(byway_after(few), &["", "--socks"], &serve.addresses);
+        let doors = forward.doors.clone();
+        let greedy: Vec<TcpStream> = (0..160)
+            .filter_map(|_| {
+                let tcp = connect_from("127.0.0.7", &doors[door]).ok()?;
+                if says {
+                    answers(&tcp, b"x");
+                }
+                Some(tcp)
+            })
+            .collect();
+        forward.server.says("connections are under way, the most");
+        let good: Vec<TcpStream> = (0..10)
+            .map(|n| connect_from(&format!("127.0.0.{}", 10 + n % 3), &doors[0]).unwrap())
+            .collect();
+        for tcp in &good {
+            assert!(answers(tcp, b"good"), "door {door}, {says}");
+        }
+        let line = forward.server.says("let go: another host needs the place");
+        assert!(line.contains("(from 127.0.0.7:"), "{line}");
+        // Most of them are left alone, and so is who came.
+        let reset = |tcp: &&TcpStream| {
+            tcp.set_nonblocking(true).unwrap();
+            let ended = tcp.peek(&mut [0]);
+            !matches!(ended, Err(e) if e.kind() == io::ErrorKind::WouldBlock)
+        };
+        assert!(greedy.iter().filter(|tcp| !reset(tcp)).count() > 20);
+        assert!(good.iter().all(|tcp| answers(tcp, b"again")));
+    }
+    end(serve);
+}
+
+/// `serve` had room for fewer than `forward`, and refused whoever came.
+#[test]
+fn a_host_that_takes_all_places_of_the_other_side_keeps_nobody_out() {
+    let target = tcp_server(echo);
+    let words = ["serve", "--allow", &target];
+    let serve = crate::peers::Server::start_with_descriptors(&words, 120);
+    let mut forward = Forward::start(&["", "--socks"], &serve.addresses);
+    let door = forward.doors[0].clone();
+    let greedy: Vec<TcpStream> = (0..100)
+        .filter_map(|_| connect_from("127.0.0.7", &door).ok())
+        .collect();
+    forward.server.says("of this host are under way");
+    // Its bytes may go before it is refused: then room has been made for the next one.
+    let good = || connect_from("127.0.0.8", &door);
+    let in_time = good().is_ok_and(|tcp| answers(&tcp, b"good"));
+    let second = good().unwrap();
+    assert!(answers(&second, b"good"), "the first: {in_time}");
+    assert!(answers(&good().unwrap(), b"good"));
+    drop(greedy);
+    end(serve);
+}
