@@ -52,7 +52,8 @@ impl Namespace {
         run(Command::new("ip").args(["netns", "add", &name])).map_err(|mut e| {
             if e.message.contains("File exists") {
                 e.message += &format!(
-                    ". Another run has it, or one that was killed left it: then `ip netns del {name}` removes it"
+                    ". Another run has it, or one that was killed left it: then `ip netns pids {name} | xargs -r kill; \
+                     ip netns del {name}` removes it, and so on for the other end"
                 );
             }
             e

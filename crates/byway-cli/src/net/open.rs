@@ -204,7 +204,7 @@ async fn set_up(
                 Some(by) => nobody_came(by, &remote),
                 None => silence(&endpoint, &remote, there, timeout),
             };
-            Failure::new(Kind::Lost, words + end_of_ticket(there))
+            Failure::new(Kind::Lost, with_end_of_ticket(words, there))
         }
     };
     // The next attempt may need the same ports.
@@ -319,11 +319,15 @@ fn silence(
     )
 }
 
-/// Why nobody may be there any more.
-fn end_of_ticket(there: &Destination) -> &'static str {
+/// And why nobody may be there any more.
+fn with_end_of_ticket(words: String, there: &Destination) -> String {
+    let stop = match words.ends_with('?') {
+        true => "",
+        false => ".",
+    };
     match there.is_ticket() {
-        true => " The ticket ends with the command that has printed it",
-        false => "",
+        true => words + stop + " The ticket ends with the command that has printed it",
+        false => words,
     }
 }
 

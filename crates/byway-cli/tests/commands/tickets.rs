@@ -131,6 +131,12 @@ fn a_ticket_is_read_from_a_file_and_written_to_one_that_nobody_else_reads() {
     assert_eq!((out.status.code(), &*out.stdout), (Some(0), &b""[..]));
     assert!(!text(&out.stderr).contains(&ticket[20..40]));
     assert!(case.arrived().unwrap() == contents(50_000));
+    let empty = std::path::Path::new(&case.file).with_file_name("not-yet");
+    std::fs::write(&empty, "\n").unwrap();
+    let early = case.send(&format!("@{}", empty.display()));
+    assert_eq!(early.status.code(), Some(2));
+    let said = text(&early.stderr);
+    assert!(said.contains("not-yet: nothing is in it"), "{said}");
     let missing = case.send("@nowhere/ticket");
     assert_eq!(missing.status.code(), Some(2));
     assert!(text(&missing.stderr).contains("nowhere/ticket: No such file"));

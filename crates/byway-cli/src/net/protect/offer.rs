@@ -171,12 +171,10 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
 /// Of a ticket that has expired by this machine's clock.
 pub(super) fn has_expired(ticket: &Ticket) -> Option<Failure> {
     let past = now().checked_sub(ticket.expires?)?;
-    let minutes = past / 60;
+    let ago = format_duration(byway_core::time::Duration::from_secs(past));
     Some(Failure::new(
         Kind::Refused,
-        format!(
-            "the ticket has expired {minutes} min ago, by this machine's clock; ask for a new one"
-        ),
+        format!("the ticket has expired {ago} ago, by this machine's clock; ask for a new one"),
     ))
 }
 

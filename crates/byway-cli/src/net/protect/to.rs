@@ -8,7 +8,7 @@ use crate::net::identity::Identity;
 use byway_tls::{Expect, SecretKey, Ticket};
 use std::fmt;
 use std::io::Read;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use zeroize::Zeroizing;
@@ -102,7 +102,7 @@ impl Destination {
             (None, Some(_)) => Identity::of_this_user()?.key_for(&ticket)?,
         };
         Ok(Destination {
-            hosts: Hosts::OfTicket(ticket.addresses.clone()),
+            hosts: Hosts::OfTicket(ticket.addresses.iter().map(unmapped).collect()),
             sctp_port: ticket.sctp_port,
             credentials: Some(Credentials {
                 key,
@@ -172,8 +172,20 @@ fn text(to: &[To]) -> Result<Zeroizing<String>, Failure> {
         },
     };
     match result {
+        Ok(_) if read.trim().is_empty() => Err(Failure::wrong(format!(
+            "--to {}: nothing is in it, neither a ticket nor an address; whoever writes it may not have done so yet",
+            &*written
+        ))),
         Ok(_) => Ok(Zeroizing::new(read.trim().to_owned())),
         Err(e) => Err(Failure::wrong(format!("--to {}: {e}", &*written))),
+    }
+}
+
+/// An IPv4 address that is mapped into IPv6 is the IPv4 address.
+fn unmapped(address: &SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(v4) => (v4, address.port()).into(),
+        IpAddr::V6(_) => *address,
     }
 }
 

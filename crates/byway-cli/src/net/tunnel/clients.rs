@@ -8,14 +8,15 @@
 //! - if each has sent something, the one on which nothing has passed for longest, in either direction.
 //!
 //! So no host keeps another one out, and hosts that have as many as others, or one more, keep what they have. Where all
-//! clients are of one host, as at a door on loopback, none gives way. The same is done when the other side has no room
+//! clients are of one host, none gives way. All loopback addresses are this machine, one host: any of its programs may
+//! take any of them. The same is done when the other side has no room
 //! for a connection: it may have fewer places.
 
 use crate::give_back;
 use crate::net::by_host::{ByHost, Number};
 use crate::net::descriptors;
 use crate::net::refused::Refused;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -70,7 +71,7 @@ pub(super) struct Seat {
 /// The place of a client, until it is dropped.
 pub(super) struct Place {
     clients: Arc<Clients>,
-    from: SocketAddr,
+    from: IpAddr,
     number: Number,
     seat: Arc<Seat>,
     /// Who has given way for it, until it has ended.
@@ -142,7 +143,11 @@ impl Clients {
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn take(self: &Arc<Clients>, from: SocketAddr) -> Result<Place, String> {
+    pub(super) fn take(self: &Arc<Clients>, from: IpAddr) -> Result<Place, String> {
+        let from = match from.to_canonical().is_loopback() {
+            true => Ipv4Addr::LOCALHOST.into(),
+            false => from,
+        };
         let mut table = self.table();
         let before = match table.taken.all() < self.most {
             true => None,
@@ -153,7 +158,7 @@ impl Clients {
             seat: seat.clone(),
             ends,
         };
-        let number = table.taken.insert(from.ip(), taken);
+        let number = table.taken.insert(from, taken);
         table.crowd = table.crowd.max(table.taken.all());
         Ok(Place {
             number,
@@ -179,9 +184,9 @@ impl Clients {
 
 impl Table {
     /// Lets a client go so that one at this address has its place.
-    fn let_one_go(&mut self, from: SocketAddr) -> Option<Leaver> {
+    fn let_one_go(&mut self, from: IpAddr) -> Option<Leaver> {
         let busiest = self.taken.busiest()?;
-        if self.taken.count(busiest) < self.taken.count(from.ip()) + 2 {
+        if self.taken.count(busiest) < self.taken.count(from) + 2 {
             return None;
         }
         let clients = self.taken.of(busiest);
@@ -259,8 +264,8 @@ mod tests {
     use super::*;
     use std::iter::repeat_with;
 
-    fn at(host: u8) -> SocketAddr {
-        ([10, 0, 0, host], 4444).into()
+    fn at(host: u8) -> IpAddr {
+        [10, 0, 0, host].into()
     }
 
     fn leaving(places: &[Place]) -> Vec<usize> {
@@ -316,6 +321,18 @@ mod tests {
                 .unwrap(),
         );
         assert_eq!(leaving(&held), [0, 1]);
+    }
+
+    #[test]
+    fn all_loopback_addresses_are_one_host() {
+        let clients = Clients::new(4);
+        let here = ["127.0.0.1", "127.9.0.1", "::1", "::ffff:127.0.0.2"];
+        let held = here.map(|ip| clients.take(ip.parse().unwrap()).unwrap());
+        assert!(clients.take([127, 0, 0, 3].into()).is_err());
+        assert!(leaving(&held).is_empty());
+        // So another one gets in.
+        let _other = clients.take(at(1)).unwrap();
+        assert_eq!(leaving(&held), [0]);
     }
 
     #[test]

@@ -17,7 +17,11 @@ use crate::net::protect::Destination;
 use crate::net::retries;
 use byway_lab::units::format_duration;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
+
+/// An association that ends sooner lengthens the next pause, as one that was not set up does.
+const LASTED: Duration = Duration::from_secs(10);
 
 pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Failure> {
     descriptors::raise_limit();
@@ -82,7 +86,8 @@ async fn stay_connected(
             open::connect_with(&args.here, there, timeout, ending, (TUNNEL, STREAM_EACH));
         let failure = match connected.await {
             Ok((endpoint, channel)) => {
-                (in_vain, was_up) = (0, true);
+                was_up = true;
+                let begun = Instant::now();
                 progress.say_association(&channel.association().paths());
                 let carrier = Carrier::new(channel, budget.clone());
                 current.send_replace(Some(carrier.clone()));
@@ -94,6 +99,10 @@ async fn stay_connected(
                 current.send_replace(None);
                 progress.say(&carried(&carrier));
                 ending.abort(endpoint, failure.reason()).await;
+                // One that ends at once was in vain, too.
+                if begun.elapsed() >= LASTED {
+                    in_vain = 0;
+                }
                 failure
             }
             Err(failure) => failure,

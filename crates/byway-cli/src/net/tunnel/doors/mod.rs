@@ -143,7 +143,7 @@ impl Door {
                     continue;
                 }
             };
-            let place = match inside.clients.take(from) {
+            let place = match inside.clients.take(from.ip()) {
                 Ok(place) => place,
                 Err(why) => {
                     let _ = tcp.set_zero_linger();

@@ -190,7 +190,7 @@ mod tests {
         let patience = Duration::from_secs(20);
         let (keeper, current) = watch::channel(None);
         let place = Clients::of_process(8, 1)
-            .take(([10, 0, 0, 1], 4444).into())
+            .take([10, 0, 0, 1].into())
             .unwrap();
         let waits = || begin(current.clone(), "db:5432", patience, &place);
         let why = |begun: Result<Begun, Reset>| begun.err().map(|reset| reset.why).unwrap();
