@@ -76,7 +76,8 @@ impl Protocol132 {
         }));
         let all: Vec<Protocol132> = answers
             .filter_map(|answer| match answer {
-                Ok(()) | Err(Silence::WrongPort(_) | Silence::NobodyListens) => {
+                Ok(())
+                | Err(Silence::WrongPort(_) | Silence::NobodyListens | Silence::Unsound(_)) => {
                     Some(Protocol132::Passes)
                 }
                 Err(Silence::OnlySctp) => Some(Protocol132::Unanswered),
@@ -148,7 +149,7 @@ fn words_without_udp(silence: &Silence, pair: &Pair) -> Option<String> {
              here); try --encapsulation udp on both sides"
                 .to_owned(),
         ),
-        Silence::Refused(_) | Silence::Local(_) => None,
+        Silence::Refused(_) | Silence::Local(_) | Silence::Unsound(_) => None,
     }
 }
 
@@ -181,6 +182,10 @@ pub(super) fn words(silence: &Silence, pair: &Pair) -> String {
              here); allow it both ways, such as `nft add rule inet filter input udp dport {} accept`",
             remote.port(),
             remote.port()
+        ),
+        Silence::Unsound(came) => format!(
+            "packets come back ({came}), but none that sets up an association: what answers there is not \
+             SCTP, or something on the way changes it; start `byway recv` there"
         ),
         Silence::Local(error) => format!("this side cannot begin: {error}"),
     }
@@ -385,6 +390,11 @@ mod tests {
                 Silence::Nothing,
                 UDP,
                 ["UDP 9899 is filtered", "nft add rule"],
+            ),
+            (
+                Silence::Unsound(3),
+                UDP,
+                ["packets come back (3)", "start `byway recv` there"],
             ),
             (
                 Silence::WrongPort("x".into()),

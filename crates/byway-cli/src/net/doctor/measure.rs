@@ -62,6 +62,8 @@ pub(super) enum Silence {
     WrongPort(String),
     /// Nothing comes back.
     Nothing,
+    /// So many packets came, and none that sets up the association.
+    Unsound(u64),
     /// This side cannot begin.
     Local(String),
 }
@@ -185,6 +187,10 @@ async fn with(endpoint: &Endpoint, remote: SocketAddr, effort: &Effort) -> Resul
         Ok(Ok(association)) => association,
         Ok(Err(e)) => return Err(silence(&e)),
         Err(_) => {
+            let came = endpoint.stats().datagrams_received;
+            if came > 0 {
+                return Err(Silence::Unsound(came));
+            }
             let local = endpoint.local_addresses();
             return Err(knock(local.first().copied(), remote));
         }
