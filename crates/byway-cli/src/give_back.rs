@@ -16,6 +16,9 @@ use tokio::sync::mpsc;
 
 /// A crowd leaves in many steps; so long after the first of them goes back what has become free by then.
 const PAUSE: Duration = Duration::from_secs(2);
+/// And once more after this time. The runtime's threads for blocking work end ten seconds after the last of it, with the
+/// free pieces that they have kept; and a thread that got no processor in time was not asked for its own.
+const LATER: Duration = Duration::from_secs(13);
 
 /// Something to do on a thread.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;
@@ -65,21 +68,26 @@ pub(crate) fn follow(endpoint: &Endpoint) {
     });
 }
 
-/// Whether memory will be given back.
-static WILL: AtomicBool = AtomicBool::new(false);
+/// When memory is given back, and whether it will be.
+static TIMES: [(Duration, AtomicBool); 2] = [
+    (PAUSE, AtomicBool::new(false)),
+    (LATER, AtomicBool::new(false)),
+];
 
-/// Many others have gone: gives memory back in a while.
+/// Many others have gone: gives memory back in a while, and what has become free after that.
 pub(crate) fn soon() {
     // Without a runtime the process ends.
     let Ok(runtime) = Handle::try_current() else {
         return;
     };
-    if !WILL.swap(true, Ordering::Relaxed) {
-        runtime.spawn(async {
-            tokio::time::sleep(PAUSE).await;
-            WILL.store(false, Ordering::Relaxed);
-            of_system::give_back().await;
-        });
+    for (time, will) in &TIMES {
+        if !will.swap(true, Ordering::Relaxed) {
+            runtime.spawn(async {
+                tokio::time::sleep(*time).await;
+                will.store(false, Ordering::Relaxed);
+                of_system::give_back().await;
+            });
+        }
     }
 }
 
@@ -200,11 +208,39 @@ mod of_system {
 #[cfg(all(test, target_os = "linux", target_env = "gnu"))]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
     use std::sync::mpsc;
+
+    /// All threads of the process are asked, those of another test, too.
+    static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+    /// A receiver once kept 1.4 MB until the next crowd had gone.
+    #[tokio::test(start_paused = true)]
+    async fn what_becomes_free_after_the_first_time_goes_back_as_well() {
+        let _alone = ALONE.lock().await;
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        add_thread(move |task| {
+            count.fetch_add(1, Ordering::Relaxed);
+            task();
+        });
+        let now = || asked.load(Ordering::Relaxed);
+        for all in [2, 4] {
+            // Many leave at once.
+            soon();
+            soon();
+            tokio::time::sleep(PAUSE * 2).await;
+            assert_eq!(now(), all - 1);
+            tokio::time::sleep(LATER).await;
+            assert_eq!(now(), all);
+        }
+    }
 
     /// What they keep for themselves was left with them: a crowd's last pieces held a megabyte of pages.
     #[tokio::test(flavor = "multi_thread")]
     async fn threads_that_are_not_the_runtimes_are_asked_as_well() {
+        let _alone = ALONE.lock().await;
         let (tasks, given) = mpsc::channel::<Task>();
         let thread = std::thread::spawn(move || {
             let task = given.recv_timeout(Duration::from_secs(60)).unwrap();
