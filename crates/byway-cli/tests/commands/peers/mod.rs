@@ -305,9 +305,10 @@ pub(crate) fn wait_for_more(inbox: &Path, name: &str, bytes: u64) -> PathBuf {
     begun().expect("it was there").0
 }
 
-/// Waits until something of a file has been written; its partial file.
+/// Waits until so much of a file has been written that it outlives its association (a block of 4096 bytes: the first
+/// messages of a file are smaller); its partial file.
 pub(crate) fn wait_for(inbox: &Path, name: &str) -> PathBuf {
-    wait_for_more(inbox, name, 0)
+    wait_for_more(inbox, name, 4096)
 }
 
 /// The first line that a command says on standard error, and what follows.
