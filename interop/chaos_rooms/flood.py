@@ -6,22 +6,11 @@ import socket
 import struct
 import sys
 import time
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "common"))
 
-def crc32c(data: bytes) -> int:
-    """The checksum of SCTP (RFC 9260 appendix A), bit by bit: it is computed a few times."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
-
-
-def packet(source: int, tag: int, chunks: bytes) -> bytes:
-    """A packet to SCTP port 5001 with a right checksum."""
-    head = struct.pack(">HHI", source, 5001, tag)
-    return head + struct.pack("<I", crc32c(head + bytes(4) + chunks)) + chunks
+from sctp_packet import packet  # noqa: E402
 
 
 def packets(kind: str, draw: random.Random) -> list[bytes]:
@@ -31,10 +20,10 @@ def packets(kind: str, draw: random.Random) -> list[bytes]:
         source, tag = draw.randrange(1, 65536), draw.randrange(1, 1 << 32)
         if kind == "init":
             init = struct.pack(">BBHIIHHI", 1, 0, 20, tag, 65536, 10, 10, tag)
-            made.append(packet(source, 0, init))
+            made.append(packet(source, 5001, 0, init))
         elif kind == "blue":
             data = struct.pack(">BBHIHHI", 0, 3, 20, tag, 0, 0, 0) + b"blue"
-            made.append(packet(source, tag, data))
+            made.append(packet(source, 5001, tag, data))
         else:
             made.append(draw.randbytes(draw.randrange(1, 1400)))
     return made

@@ -13,24 +13,19 @@ import socket
 import struct
 import sys
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "common"))
+
+from sctp_packet import packet  # noqa: E402
 
 SCTP = 132
-
-
-def crc32c(data: bytes) -> int:
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
 
 
 def init(source: int, destination: int) -> bytes:
     tag = int.from_bytes(os.urandom(4), "big") or 1
     chunk = struct.pack("!BBHIIHHI", 1, 0, 20, tag, 65536, 1, 1, 1)
-    start = struct.pack("!HHI", source, destination, 0)
-    return start + struct.pack("<I", crc32c(start + bytes(4) + chunk)) + chunk
+    return packet(source, destination, 0, chunk)
 
 
 def answers(way: str, port: int, address: str) -> int:
@@ -50,11 +45,11 @@ def answers(way: str, port: int, address: str) -> int:
         sock.sendto(init(own, port), to)
         count, end = 0, time.monotonic() + 0.5
         while select.select([sock], [], [], max(0.0, end - time.monotonic()))[0]:
-            packet = sock.recv(2000)
+            came = sock.recv(2000)
             if way == "raw" and family == socket.AF_INET:
-                packet = packet[4 * (packet[0] & 15) :]
+                came = came[4 * (came[0] & 15) :]
             # Its own packet comes back where it is of the group, too.
-            count += struct.unpack_from("!H", packet, 2) == (own,)
+            count += struct.unpack_from("!H", came, 2) == (own,)
     return count
 
 

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// What programs in a namespace have between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(500);
+/// Time between two looks at them.
+const TICK: Duration = Duration::from_millis(10);
 /// What the namespaces have to go after a second signal.
 const LAST: Duration = Duration::from_secs(3);
 
@@ -85,23 +87,27 @@ impl Namespace {
         all.filter_map(Pid::from_raw).collect()
     }
 
+    /// Sends a signal to each of them. Whether there is one.
+    fn signal_programs(&self, signal: Signal) -> bool {
+        let all = self.programs();
+        for pid in &all {
+            // It may have ended.
+            let _ = kill_process(*pid, signal);
+        }
+        !all.is_empty()
+    }
+
     /// A server that was started in the background would go on with no network and no name.
     fn end_programs(&self) {
-        let mut signal = Signal::TERM;
         let begun = Instant::now();
-        loop {
-            let all = self.programs();
-            if all.is_empty() || begun.elapsed() > 2 * GRACE {
-                return;
-            }
-            for pid in all {
-                // It may have ended.
-                let _ = kill_process(pid, signal);
-            }
-            while signal == Signal::TERM && !self.programs().is_empty() && begun.elapsed() < GRACE {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            signal = Signal::KILL;
+        let mut some = self.signal_programs(Signal::TERM);
+        while some && begun.elapsed() < GRACE {
+            std::thread::sleep(TICK);
+            some = !self.programs().is_empty();
+        }
+        // Again and again, as one may have started another meanwhile.
+        while some && begun.elapsed() < 2 * GRACE {
+            some = self.signal_programs(Signal::KILL);
         }
     }
 

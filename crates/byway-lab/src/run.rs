@@ -125,15 +125,15 @@ pub fn one(
         })?;
     if let Some(dir) = options.captures {
         let path = dir.join(capture_name(index, &policy.name));
-        write_capture(&path, ended.simulation.network(), options.cancel).map_err(|error| {
-            match options.is_cancelled() {
+        write_capture(&path, ended.simulation.network(), &options).map_err(
+            |error| match options.is_cancelled() {
                 true => RunError::Policy {
                     policy: policy.name.clone(),
                     error: DriveError::Cancelled,
                 },
                 false => RunError::Capture { path, error },
-            }
-        })?;
+            },
+        )?;
     }
     Ok(collector.finish(scenario, index, ended.at.as_nanos(), ended.stop))
 }
@@ -142,13 +142,13 @@ pub fn one(
 fn write_capture(
     path: &Path,
     net: &byway_sim::net::Network,
-    cancel: Option<&AtomicBool>,
+    options: &RunOptions<'_>,
 ) -> io::Result<()> {
     let beside = path.with_extension("pcapng-new");
     let make = || {
         let mut out = BufWriter::new(UntilCancelled {
             file: File::create(&beside)?,
-            cancel,
+            options,
         });
         net.write_pcapng(&mut out)?;
         out.flush()?;
@@ -163,12 +163,12 @@ fn write_capture(
 /// A file that is written until the run is cancelled.
 struct UntilCancelled<'a> {
     file: File,
-    cancel: Option<&'a AtomicBool>,
+    options: &'a RunOptions<'a>,
 }
 
 impl Write for UntilCancelled<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.cancel.is_some_and(|c| c.load(Ordering::Relaxed)) {
+        match self.options.is_cancelled() {
             // Not `Interrupted`, at which `write_all` tries again.
             true => Err(io::Error::other("cancelled")),
             false => self.file.write(bytes),

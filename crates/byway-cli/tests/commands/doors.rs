@@ -1,26 +1,15 @@
 //! Clients at the doors of a `byway forward`: crowds, hosts that take all places, and what is said of them.
 
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-use crate::peers::filled;
 use crate::peers::{byway, byway_after, signal, wait_until};
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+use crate::peers::{filled, raise_limit};
 use crate::skipped;
 use crate::tunnel::{Forward, echo, end, is_reset, serve, tcp_server};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Socket, Type};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::time::{Duration, Instant};
-
-/// This process has both ends of each connection.
-fn raise_limit() {
-    let most = getrlimit(Resource::Nofile).maximum;
-    let limit = Rlimit {
-        current: most,
-        maximum: most,
-    };
-    setrlimit(Resource::Nofile, limit).unwrap();
-}
 
 /// A client at this address of the loopback network. One that is refused at once may see it here.
 fn connect_from(from: &str, door: &str) -> io::Result<TcpStream> {

@@ -5,7 +5,6 @@ use crate::peers::{self, Server, byway, first_line, folder, text, wait_until};
 use crate::tunnel::{
     Forward, all_comes_back, echo, echo_at_the_end, end, is_reset, serve, tcp_server,
 };
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
@@ -170,12 +169,7 @@ fn connections_that_wait_for_an_association_are_not_called_late_when_the_command
 #[test]
 fn a_thousand_connections_at_once_through_one_tunnel() {
     // Three for each connection are of this process: the program's, its target's, and others beside it.
-    let most = getrlimit(Resource::Nofile).maximum;
-    let limit = Rlimit {
-        current: most,
-        maximum: most,
-    };
-    setrlimit(Resource::Nofile, limit).unwrap();
+    peers::raise_limit();
     let target = tcp_server(echo);
     // The commands raise their limit; and a quarter of what they may have, a stranger's share, were less.
     let limited = "ulimit -Sn 256; ulimit -Hn 2000";

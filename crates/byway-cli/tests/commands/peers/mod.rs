@@ -1,5 +1,6 @@
 //! Processes of the command that talk to each other over loopback.
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,16 @@ pub(crate) fn byway() -> Command {
     // It is not there: most tests kill what they start, and nobody looks for it.
     command.env("XDG_RUNTIME_DIR", folder_of("run"));
     command
+}
+
+/// This process may have as many descriptors as it is ever allowed: tests have both ends of many connections.
+pub(crate) fn raise_limit() {
+    let most = getrlimit(Resource::Nofile).maximum;
+    let limit = Rlimit {
+        current: most,
+        maximum: most,
+    };
+    setrlimit(Resource::Nofile, limit).unwrap();
 }
 
 /// The command in a shell that has run `first`.
