@@ -8,16 +8,19 @@ use byway_wire::{InitFields, PacketBuilder, Tsn};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const GOOD: usize = 4;
 const MESSAGES: u64 = 300;
 const HOSTILE: u64 = 10_000;
+/// Packets of strangers that wait at the socket at most: what finds its buffer full is lost before byway sees it, a
+/// good peer's INIT, too, and an INIT is repeated seven times in two minutes.
+const WAITING: u64 = 96;
 const LENGTH: usize = 10_000;
 /// Messages of the one that takes all, beside the flood: more than was under way when it began.
 const GREEDY: u64 = 100;
 
-/// Packets of strangers, from two addresses and many ports, until it is dropped.
+/// Packets of strangers, from two addresses and many ports, as fast as they are read, until it is dropped.
 struct Flood {
     stop: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
@@ -25,7 +28,8 @@ struct Flood {
 }
 
 impl Flood {
-    fn start(to: SocketAddr) -> Flood {
+    fn start(server: Arc<Endpoint>) -> Flood {
+        let to = server.local_addresses()[0];
         let (stop, sent) = (
             Arc::new(AtomicBool::new(false)),
             Arc::new(AtomicU64::new(0)),
@@ -36,10 +40,17 @@ impl Flood {
                 .map(|n| UdpSocket::bind(SocketAddr::from(([127, 0, 9, n % 2], 0))).unwrap())
                 .collect();
             let packets = [init(), out_of_the_blue(), vec![0xff; 100]];
-            for n in (0..).take_while(|_| !stopped.load(Ordering::Relaxed)) {
-                // A full buffer only makes the flood smaller.
-                if sources[n % 32].send_to(&packets[n % 3], to).is_ok() {
-                    count.fetch_add(1, Ordering::Relaxed);
+            while !stopped.load(Ordering::Relaxed) {
+                let before = read(&server);
+                for n in 0..WAITING as usize {
+                    if sources[n % 32].send_to(&packets[n % 3], to).is_ok() {
+                        count.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                // Some may be lost all the same, as the one that takes all fills the buffer, too.
+                let patience = Instant::now() + Duration::from_millis(5);
+                while read(&server) < before + WAITING && Instant::now() < patience {
+                    std::thread::sleep(Duration::from_micros(50));
                 }
             }
         });
@@ -58,6 +69,12 @@ impl Drop for Flood {
             let _ = thread.join();
         }
     }
+}
+
+/// Packets of strangers that the endpoint has read.
+fn read(server: &Endpoint) -> u64 {
+    let stats = server.stats();
+    stats.malformed + stats.bad_checksums + stats.out_of_the_blue + stats.inits
 }
 
 fn packet(tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
@@ -110,13 +127,14 @@ async fn count(association: Association, came: Arc<AtomicU64>) {
 async fn newcomers_and_good_peers_get_through_beside_a_flood_and_a_peer_that_takes_all() {
     let local = SocketAddr::from(([127, 0, 0, 1], 0));
     let server = Endpoint::bind(EndpointOptions::new([local]).sctp_port(PORT)).unwrap();
+    let server = Arc::new(server);
     let to = server.local_addresses();
     let greedy = connect(&to, 100).await;
     let accepted = server.accept().await.unwrap();
     let taken = Arc::new(AtomicU64::new(0));
     tokio::spawn(count(accepted, taken.clone()));
     let taking = tokio::spawn(take_all(greedy.1));
-    let flood = Flood::start(to[0]);
+    let flood = Flood::start(server.clone());
     // Newcomers come in, and each sends the same.
     let mut peers = Vec::new();
     for host in 0..GOOD as u8 {
