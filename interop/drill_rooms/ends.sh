@@ -83,13 +83,14 @@ signal_ends() { # COMMAND
 }
 
 # A second signal often follows at once, while the namespaces are on their way out. And a program that the receiver's command left in
-# the background would go on with neither network nor name; one ignores SIGTERM.
+# the background would go on with neither network nor name; one ignores SIGTERM. A terminal sends Ctrl-C to all that byway has started
+# (GROUP), a supervisor sends to byway alone.
 emulation_ends() { # [SIGNAL]: this one in place of two of each kind
-    local gap name own status expected before pids left wrong='' tried=0
+    local gap name signal own status expected before pids left wrong='' tried=0
     for gap in 0 0.002 0.01 0.05 0.2; do
-        for name in ${1:-INT TERM}; do
+        for name in ${1:-INT TERM GROUP}; do
             # shellcheck disable=SC2016
-            (exec env --default-signal=INT "$BYWAY" emulate --quiet --name "${ID}e" \
+            (exec setsid env --default-signal=INT "$BYWAY" emulate --quiet --name "${ID}e" \
                 --receiver '(trap "" TERM; while :; do sleep 0.1; done) & sleep 300 & exec sleep 300' -- sleep 300) < /dev/null &> /dev/null &
             own=$!
             for _ in $(seq 100); do
@@ -99,19 +100,23 @@ emulation_ends() { # [SIGNAL]: this one in place of two of each kind
             done
             [ "$(wc -w <<< "$pids")" -ge 4 ] || wrong+='the programs did not begin; '
             pids+=" $(ip netns pids "${ID}e-sender")"
-            kill -"$name" $own
+            case $name in
+                GROUP) signal=(-INT -- "-$own") ;;
+                *) signal=("-$name" $own) ;;
+            esac
+            kill "${signal[@]}"
             sleep $gap
-            kill -"$name" $own
+            kill "${signal[@]}"
             wait $own
             status=$?
-            case $name in INT) expected=130 ;; TERM) expected=143 ;; KILL) expected=137 ;; esac
+            case $name in INT | GROUP) expected=130 ;; TERM) expected=143 ;; KILL) expected=137 ;; esac
             left=$(ip netns list | grep -c "^${ID}e-")
             for before in $pids; do
                 # One that has ended and that nobody waited for has no words.
                 before=$(tr '\0' ' ' < "/proc/$before/cmdline")
                 left+=${before:+, $before}
             done
-            [ $status = $expected ] && [ "$left" = 0 ] || wrong+="SIG$name twice, $gap s apart: status $status, left: $left; "
+            [ $status = $expected ] && [ "$left" = 0 ] || wrong+="$name twice, $gap s apart: status $status, left: $left; "
             tried=$((tried + 1))
             # Whatever is left must not disturb the next one.
             for before in $(ip netns list | sed -n "s/^\(${ID}e-[a-z]*\).*/\1/p"); do

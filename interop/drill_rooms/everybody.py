@@ -2,9 +2,11 @@
 """Who answers an INIT that is sent to each of these addresses?
 
     everybody.py udp|raw PORT ADDRESS...
+    everybody.py answer PORT
 
 `PORT` is the SCTP port; over UDP the packets go to port 9899. IPv6 addresses of a link have their card (`ff02::1%e0`). Prints a line
-for each address: how many packets came back within half a second, from whichever host."""
+for each address: how many packets came back within half a second, from whichever host. `answer` is a host that answers each
+packet without UDP, to whichever address it came."""
 
 import ipaddress
 import os
@@ -53,6 +55,21 @@ def answers(way: str, port: int, address: str) -> int:
     return count
 
 
+def answer(port: int) -> None:
+    """With an ABORT, over the addresses that the routes say."""
+    both = [socket.socket(family, socket.SOCK_RAW, SCTP) for family in (socket.AF_INET, socket.AF_INET6)]
+    while True:
+        for sock in select.select(both, [], [])[0]:
+            came, source = sock.recvfrom(2000)
+            if sock is both[0]:
+                came = came[4 * (came[0] & 15) :]
+            peer, own = struct.unpack_from("!HH", came)
+            if own == port:
+                sock.sendto(packet(own, peer, 1, struct.pack("!BBH", 6, 0, 4)), source)
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "answer":
+        answer(int(sys.argv[2]))
     for each in sys.argv[3:]:
         print(each, answers(sys.argv[1], int(sys.argv[2]), each))

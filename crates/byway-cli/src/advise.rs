@@ -1,6 +1,7 @@
 //! Recommended settings for described or measured paths: advise.
 
 use crate::failure::{Failure, Kind};
+use crate::signals;
 use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json};
 use byway_lab::advise::{
     AdviseError, Effort, File, Fixed, Hooks, Request, Target, Within, advise as search, files,
@@ -148,6 +149,8 @@ pub(crate) fn advise(args: &AdviseArgs, measured: Option<&str>) -> Result<(), Fa
     };
     bar.finish_and_clear();
     let advice = advice?;
+    // The answer says by itself whether a signal has ended the search.
+    signals::end_at_once();
     if args.json {
         print_json(&advice)?;
     } else {
@@ -174,7 +177,7 @@ impl From<AdviseError> for Failure {
     fn from(error: AdviseError) -> Failure {
         match error {
             AdviseError::Wrong(_) | AdviseError::TooShort(_) => Failure::wrong(error.to_string()),
-            AdviseError::Interrupted => ended(" in the search, before anything could be said"),
+            AdviseError::Interrupted => ended("; the search was not done, so there is no answer"),
             AdviseError::Engine(error) => error.into(),
         }
     }

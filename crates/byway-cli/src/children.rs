@@ -1,15 +1,21 @@
 //! Programs that are run, and what they said if they fail.
 
 use crate::failure::{Failure, Kind};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
-/// Runs a command to its end.
+/// Out of reach of Ctrl-C, which a terminal sends to byway and to all that it started: what removes a namespace goes on.
+pub(crate) fn apart(command: &mut Command) -> &mut Command {
+    command.process_group(0)
+}
+
+/// Runs a command to its end, also when Ctrl-C comes meanwhile.
 ///
 /// # Errors
 /// When it cannot be started or fails; the message has the last line that it said.
 pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
     let words = words(command);
-    let output = command
+    let output = apart(command)
         .stdin(Stdio::null())
         .output()
         .map_err(|e| Failure::new(Kind::Failed, format!("cannot run {words}: {e}")))?;

@@ -9,7 +9,11 @@ use byway_papers::reproduce::ReproduceError;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What a command has to end by itself after a second signal.
+const LAST: Duration = Duration::from_secs(3);
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -74,18 +78,36 @@ impl Failure {
         Failure::told(signals::told().unwrap_or(Told::Interrupt))
     }
 
-    /// Sets `cancel` at Ctrl-C or a wish to terminate; a second one ends at once.
+    /// Sets `cancel` at SIGINT, SIGTERM and SIGHUP; a second one ends the process at once.
     pub(crate) fn watch_signals(cancel: &Arc<AtomicBool>) -> Result<(), Failure> {
         Failure::watch_signals_and(cancel, || Failure::signal().kind as i32)
     }
 
-    /// The same; `last` is done at the second one, and says the status.
+    /// The same; at the second one `last` is done first, and says the status. With [`Failure::last_signal`] for commands
+    /// that have something to remove.
     pub(crate) fn watch_signals_and(
         cancel: &Arc<AtomicBool>,
         last: fn() -> i32,
     ) -> Result<(), Failure> {
         signals::watch(cancel, last)
             .map_err(|e| Failure::new(Kind::Failed, format!("cannot watch for signals: {e}")))
+    }
+
+    /// For [`Failure::watch_signals_and`]: sleeps 3 s, in which the main thread removes what must not stay and ends the
+    /// process. Then something hangs, and this is the status. A second signal often follows the first at once.
+    pub(crate) fn last_signal() -> i32 {
+        std::thread::sleep(LAST);
+        Failure::signal().kind as i32
+    }
+
+    /// What was watched for with `cancel` is done: fails if a signal came before, and from now on the first one ends
+    /// the process.
+    pub(crate) fn watched_to_the_end(cancel: &AtomicBool) -> Result<(), Failure> {
+        signals::end_at_once();
+        match cancel.load(Ordering::SeqCst) {
+            true => Err(Failure::signal()),
+            false => Ok(()),
+        }
     }
 }
 

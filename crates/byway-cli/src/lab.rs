@@ -187,7 +187,8 @@ fn run_with_progress(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, 
         }
     };
     let cancel = Arc::new(AtomicBool::new(false));
-    Failure::watch_signals(&cancel)?;
+    // The part of a capture goes.
+    Failure::watch_signals_and(&cancel, Failure::last_signal)?;
     let options = RunOptions {
         captures: args.pcap.then_some(args.out.as_path()),
         progress: Some(&progress),
@@ -202,7 +203,9 @@ fn run_with_progress(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, 
         error => Failure::new(Kind::Failed, error.to_string()),
     });
     bar.finish_and_clear();
-    result
+    let comparison = result?;
+    Failure::watched_to_the_end(&cancel)?;
+    Ok(comparison)
 }
 
 fn shown(comparison: &Comparison) -> String {

@@ -1,6 +1,6 @@
 //! Network namespaces, made with iproute2.
 
-use crate::children::run;
+use crate::children::{apart, run};
 use crate::failure::Failure;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
@@ -11,16 +11,6 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_millis(500);
 /// Time between two looks at them.
 const TICK: Duration = Duration::from_millis(10);
-/// What the namespaces have to go after a second signal.
-const LAST: Duration = Duration::from_secs(3);
-
-/// Waits until this process has ended: its namespaces go with it. A second signal often follows the first at
-/// once, so that they have this long to go, and no longer: something may hang. The status of the process.
-pub(crate) fn last_signal() -> i32 {
-    std::thread::sleep(LAST);
-    Failure::signal().kind as i32
-}
-
 /// A network namespace; it is gone with this, and the programs in it, too.
 pub(crate) struct Namespace {
     name: String,
@@ -55,7 +45,7 @@ impl Namespace {
             if e.message.contains("File exists") {
                 e.message += &format!(
                     ". Another run has it, or one that was killed left it: then `ip netns pids {name} | xargs -r kill; \
-                     ip netns del {name}` removes it, and so on for the other end"
+                     ip netns del {name}` removes it; do the same for the namespace of the other end"
                 );
             }
             e
@@ -74,22 +64,23 @@ impl Namespace {
         run(Command::new("ip").args(["-n", &self.name]).args(args))
     }
 
-    /// The programs in it.
-    fn programs(&self) -> Vec<Pid> {
-        let listed = Command::new("ip")
+    /// The programs in it; none if they cannot be listed.
+    fn programs(&self) -> Option<Vec<Pid>> {
+        let listed = apart(&mut Command::new("ip"))
             .args(["netns", "pids", &self.name])
             .stderr(Stdio::null())
             .output();
-        // Without the list they go on.
-        let listed = listed.map(|l| l.stdout).unwrap_or_default();
-        let listed = String::from_utf8_lossy(&listed);
+        let listed = listed.ok().filter(|l| l.status.success())?;
+        let listed = String::from_utf8_lossy(&listed.stdout);
         let all = listed.lines().filter_map(|l| l.trim().parse().ok());
-        all.filter_map(Pid::from_raw).collect()
+        Some(all.filter_map(Pid::from_raw).collect())
     }
 
-    /// Sends a signal to each of them. Whether there is one.
+    /// Sends a signal to each of them. Whether there is one, or may be.
     fn signal_programs(&self, signal: Signal) -> bool {
-        let all = self.programs();
+        let Some(all) = self.programs() else {
+            return true;
+        };
         for pid in &all {
             // It may have ended.
             let _ = kill_process(*pid, signal);
@@ -103,7 +94,7 @@ impl Namespace {
         let mut some = self.signal_programs(Signal::TERM);
         while some && begun.elapsed() < GRACE {
             std::thread::sleep(TICK);
-            some = !self.programs().is_empty();
+            some = self.programs().is_none_or(|all| !all.is_empty());
         }
         // Again and again, as one may have started another meanwhile.
         while some && begun.elapsed() < 2 * GRACE {

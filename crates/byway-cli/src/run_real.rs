@@ -66,6 +66,7 @@ pub(crate) fn run(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, Fai
         }
         Ok::<_, Failure>(results)
     })?;
+    Failure::watched_to_the_end(&cancel)?;
     let mut comparison = compared(&scenario, results);
     comparison
         .scenario

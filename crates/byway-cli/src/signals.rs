@@ -85,6 +85,14 @@ pub(crate) fn told() -> Option<Told> {
 /// Whether [`watch`] has seen more than one.
 static AGAIN: AtomicBool = AtomicBool::new(false);
 
+/// Whether nobody looks any more at what [`watch`] sets.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// From now on the first signal that [`watch`] sees ends the process.
+pub(crate) fn end_at_once() {
+    AT_ONCE.store(true, Ordering::SeqCst);
+}
+
 /// Whether there was a wish to terminate, or a second signal: not one by a key, which may be meant for another program.
 pub(crate) fn terminated() -> bool {
     AGAIN.load(Ordering::Relaxed) || told().is_some_and(|told| told != Told::Interrupt)
@@ -102,7 +110,8 @@ pub(crate) fn outlive_large_files() -> io::Result<()> {
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
-/// Sets `cancel` at a signal; a second one ends the process with `status`, as soon as that says it.
+/// Sets `cancel` at a signal; a second one, or one after [`end_at_once`], ends the process with `status`, as soon as
+/// that says it.
 pub(crate) fn watch(cancel: &Arc<AtomicBool>, status: fn() -> i32) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -118,8 +127,11 @@ pub(crate) fn watch(cancel: &Arc<AtomicBool>, status: fn() -> i32) -> io::Result
             loop {
                 let told = signals.next().await;
                 LAST.store(told.kind().as_raw_value(), Ordering::Relaxed);
-                if cancel.swap(true, Ordering::Relaxed) {
+                let again = cancel.swap(true, Ordering::SeqCst);
+                if again {
                     AGAIN.store(true, Ordering::Relaxed);
+                }
+                if again || AT_ONCE.load(Ordering::SeqCst) {
                     std::process::exit(status());
                 }
             }

@@ -5,6 +5,7 @@ use crate::cluster;
 use crate::failure::{Failure, Kind};
 use crate::lab::run_scenario;
 use crate::program::{going_on, program};
+use crate::signals;
 use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json, say, terminal};
 use byway_lab::engine::EngineError;
 use byway_lab::metrics::Metrics;
@@ -90,6 +91,7 @@ fn carry_out(plan: &Plan, args: &SweepArgs, out: &Path) -> Result<Results, Failu
         found: Some(&found),
     };
     let results = byway_lab::sweep::sweep(plan, &session);
+    signals::end_at_once();
     bar.finish_and_clear();
     results.map_err(|error| {
         let kept = matches!(

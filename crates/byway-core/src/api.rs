@@ -361,8 +361,8 @@ impl core::fmt::Display for AddressChange {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// A wildcard or multicast address.
-    #[error("{0} cannot be a local address: it is a wildcard or multicast address")]
+    /// It is not the unicast address of a host.
+    #[error("{0} cannot be a local address: it is a wildcard, broadcast or multicast address")]
     Bad(SocketAddr),
     /// There are too many addresses.
     #[error("an endpoint has at most {most} addresses; remove one first", most = crate::config::MAX_LOCAL)]
@@ -488,7 +488,9 @@ pub enum ConnectError {
     #[error("no address to connect to; give at least one")]
     NoAddress,
     /// An address cannot be a destination.
-    #[error("{0} cannot be a destination: it is a wildcard, multicast or zero-port address")]
+    #[error(
+        "{0} cannot be a destination: it is a wildcard, broadcast, multicast or zero-port address"
+    )]
     BadAddress(SocketAddr),
     /// No local address can reach the peer's address.
     #[error("{0} cannot be reached: no local address of its family is bound; bind one")]

@@ -24,8 +24,8 @@ pub fn is_link_local(ip: IpAddr) -> bool {
     }
 }
 
-/// Whether an address may stand for one host: not the unspecified one, not those of many. It cannot know the
-/// broadcast address of a subnet.
+/// Whether an address is of one host: neither unspecified, broadcast nor multicast. The broadcast address of a subnet
+/// is not known here.
 pub(crate) fn is_unicast(ip: IpAddr) -> bool {
     match ip.to_canonical() {
         IpAddr::V4(v4) => v4.octets()[0] != 0 && !v4.is_broadcast() && !v4.is_multicast(),

@@ -21,7 +21,7 @@ use crate::args::EmulateArgs;
 use crate::children::Owned;
 use crate::failure::{Failure, Kind};
 use crate::lab::scenario;
-use crate::namespace::{self, check};
+use crate::namespace::check;
 use crate::signals;
 use crate::terminal::{say, say_beside, say_json, say_part, speak_json};
 use byway_lab::emulation::{Emulation, End};
@@ -79,7 +79,7 @@ fn watched() -> Result<Arc<AtomicBool>, Failure> {
     let cancel = Arc::new(AtomicBool::new(false));
     Failure::watch_signals_and(&cancel, || {
         cuts::restore();
-        namespace::last_signal()
+        Failure::last_signal()
     })?;
     Ok(cancel)
 }
@@ -91,9 +91,9 @@ fn in_namespaces(
     emulation: Emulation,
     cuts: &Arc<Cuts>,
 ) -> Result<(), Failure> {
-    check("byway emulate", &["ip"])?;
-    // First of all: a signal that comes while the hosts are made must not leave them there.
+    // First of all: a signal must not leave a namespace there.
     let cancel = watched()?;
+    check("byway emulate", &["ip"])?;
     let (hosts, devices) = Hosts::make(&args.name, emulation.paths())?;
     let keys = keys(args, scenario, cuts)?;
     let panes = match args.receiver.is_none() && args.command.is_empty() {

@@ -14,7 +14,7 @@ mod schedule;
 
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
-use crate::namespace::{check, last_signal};
+use crate::namespace::check;
 use crate::terminal::{PATIENCE, hidden_bar, print, print_json, terminal};
 use byway_papers::reproduce::real::{Experiment, SCHEMA, html, render};
 use indicatif::ProgressDrawTarget;
@@ -41,10 +41,12 @@ pub(crate) fn real(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
-    check("--real", &["ip", "nft"])?;
+    // First of all: a signal must not leave a namespace there.
     let cancel = Arc::new(AtomicBool::new(false));
-    Failure::watch_signals_and(&cancel, last_signal)?;
+    Failure::watch_signals_and(&cancel, Failure::last_signal)?;
+    check("--real", &["ip", "nft"])?;
     let experiment = run(args, &cancel)?;
+    Failure::watched_to_the_end(&cancel)?;
     let page =
         html(&experiment, env!("CARGO_PKG_VERSION")).map_err(|e| Failure::new(Kind::Failed, e))?;
     let file = args.out.join(PAGE);

@@ -331,7 +331,8 @@ fn a_signal_in_a_run_leaves_no_part_of_a_capture() {
         let mut capture = std::fs::File::open(&pipe).unwrap();
         capture.read_exact(&mut [0; 1000]).unwrap();
         signal(&run, name);
-        // The rest of it takes longer than the command needs to hear the signal.
+        signal(&run, name);
+        // The rest of it takes longer than the command needs to hear the signals.
         std::thread::sleep(Duration::from_millis(300));
         let read = std::io::copy(&mut capture, &mut std::io::sink()).unwrap();
         assert_eq!(ends_within(&mut run, SOON), Some(status), "{name}");
@@ -341,5 +342,33 @@ fn a_signal_in_a_run_leaves_no_part_of_a_capture() {
         );
         let left: Vec<_> = std::fs::read_dir(&out).unwrap().collect();
         assert!(left.is_empty(), "{name}: {left:?}");
+    }
+}
+
+// The simulation is over, and nobody reads the page that is written.
+#[test]
+fn a_signal_after_the_simulation_ends_a_run() {
+    const SHORT: &str = "limit = \"10 s\"\n[[path]]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+        [traffic]\nkind = \"bulk\"\nsize = \"100 kB\"\n[[policy]]\nname = \"one\"\n";
+    let dir = folder("page-unread");
+    std::fs::write(dir.join("s.toml"), SHORT).unwrap();
+    for (name, status) in signals() {
+        let out = dir.join(name);
+        std::fs::create_dir_all(&out).unwrap();
+        let pipe = out.join("report.html");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let mut run = byway()
+            .current_dir(&dir)
+            .args(["run", "s.toml", "--out", name])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut page = std::fs::File::open(&pipe).unwrap();
+        page.read_exact(&mut [0; 1000]).unwrap();
+        signal(&run, name);
+        assert_eq!(ends_within(&mut run, SOON), Some(status), "{name}");
+        drop(page);
     }
 }

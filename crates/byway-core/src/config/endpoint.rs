@@ -2,6 +2,7 @@
 
 use super::{Config, ConfigError};
 use crate::dialect::DialectRef;
+use crate::scope::is_unicast;
 use core::net::SocketAddr;
 
 /// Most local addresses of an endpoint.
@@ -146,11 +147,11 @@ impl EndpointConfig {
             );
         }
         for (i, a) in self.local.iter().enumerate() {
-            if a.ip().is_unspecified() || a.ip().is_multicast() {
+            if !is_unicast(a.ip()) {
                 return fail(
                     "local",
                     a.to_string(),
-                    "name each address that peers shall see; a wildcard or multicast address cannot be a path",
+                    "name each address that peers shall see; a wildcard, broadcast or multicast address cannot be a path",
                 );
             }
             if self.local[..i].iter().any(|b| b.ip() == a.ip()) {

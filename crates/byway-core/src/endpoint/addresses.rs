@@ -4,6 +4,7 @@ use super::{Endpoint, ctx};
 use crate::api::{AddressError, AssocId, CommandError};
 use crate::assoc::{Ctx, Ours};
 use crate::config::MAX_LOCAL;
+use crate::scope::is_unicast;
 use crate::time::Instant;
 use core::net::{IpAddr, SocketAddr};
 
@@ -42,7 +43,7 @@ impl Endpoint {
         add: &[SocketAddr],
         remove: &[IpAddr],
     ) -> Result<(), AddressError> {
-        let bad = |a: &&SocketAddr| a.ip().is_unspecified() || a.ip().is_multicast();
+        let bad = |a: &&SocketAddr| !is_unicast(a.ip());
         if let Some(a) = add.iter().find(bad) {
             return Err(AddressError::Bad(*a));
         }

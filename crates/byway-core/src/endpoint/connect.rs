@@ -4,6 +4,7 @@ use super::{Endpoint, ctx};
 use crate::api::{AssocId, ConnectError, LossReason};
 use crate::assoc::{Association, Ctx, Inbound};
 use crate::config::Config;
+use crate::scope::is_unicast;
 use crate::time::Instant;
 use byway_wire::{Chunk, Param};
 use core::net::{IpAddr, SocketAddr};
@@ -65,7 +66,7 @@ impl Endpoint {
     fn ways_to(&mut self, remote: &[SocketAddr], port: u16) -> Result<Ways, ConnectError> {
         let mut ways = Ways::default();
         for &r in remote {
-            if r.ip().is_unspecified() || r.ip().is_multicast() || port == 0 {
+            if !is_unicast(r.ip()) || port == 0 {
                 return Err(ConnectError::BadAddress(r));
             }
             if self.table.find_proven(r, port).is_some() {

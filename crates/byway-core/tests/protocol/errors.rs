@@ -155,7 +155,7 @@ fn endpoints_that_cannot_work() {
         (
             vec![socket("0.0.0.0:9899")],
             1,
-            "local = 0.0.0.0:9899: name each address that peers shall see; a wildcard or multicast address cannot be a path",
+            "local = 0.0.0.0:9899: name each address that peers shall see; a wildcard, broadcast or multicast address cannot be a path",
         ),
         (
             vec![socket("10.0.0.1:1"), socket("10.0.0.1:2")],

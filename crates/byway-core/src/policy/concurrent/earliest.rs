@@ -58,10 +58,12 @@ impl Outlook {
         measured.into_iter().flatten().min().unwrap_or_default()
     }
 
-    /// Whether so much stands in its queue that more would raise its delay and not its rate.
+    /// Whether so much stands in its queue that more would raise its delay and not its rate. An idle path has no
+    /// queue, however low its last rate was; data measures it again.
     fn is_full(&self) -> bool {
         let round_trip = self.round_trip();
-        self.leaves() > (round_trip + (ROUND_TRIPS * round_trip).max(QUEUE)).as_secs_f64()
+        self.flight > 0
+            && self.leaves() > (round_trip + (ROUND_TRIPS * round_trip).max(QUEUE)).as_secs_f64()
     }
 
     /// Whether a run of packets may begin or goes on there.
@@ -174,6 +176,16 @@ mod tests {
                 expected,
                 "{ms} ms, {flight}"
             );
+        }
+        // It was slow, and is idle: a packet takes 100 ms at 10 kB/s.
+        for (flight, expected) in [(0, &[0, 1][..]), (1, &[0])] {
+            let slow = Outlook {
+                rate: Some(1e4),
+                ..open(1, 10, 1, flight)
+            };
+            let mut both = [open(0, 1, 1, 1), slow];
+            let order = order(&mut both, bulk(u64::MAX));
+            assert_eq!(numbers(&order), expected, "{flight} in flight");
         }
         // It is no later path when the other one is silent.
         let mut one = [open(1, 11, 11, 61)];

@@ -121,10 +121,10 @@ const ROWS: [Row; 17] = [
         &[(Rule::OutOfTheBlue, 1)],
     ),
     (
-        "from an address of many",
+        "from a multicast address",
         |p| {
-            let many = "224.0.0.1:0".parse().unwrap();
-            p.inject_bytes(A, many, &packet(Z, 7, |b| b.heartbeat(b"x")));
+            let multicast = "224.0.0.1:0".parse().unwrap();
+            p.inject_bytes(A, multicast, &packet(Z, 7, |b| b.heartbeat(b"x")));
         },
         &[(Rule::NotUnicast, 1)],
     ),
