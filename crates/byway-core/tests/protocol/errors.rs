@@ -21,13 +21,19 @@ fn connects_that_cannot_work() {
             vec![socket("0.0.0.0:1")],
             1,
             plain(),
-            "0.0.0.0:1 cannot be a destination: it is a wildcard, multicast or zero-port address",
+            "0.0.0.0:1 cannot be a destination: it is a wildcard, broadcast, multicast or zero-port address",
         ),
         (
             vec![socket("224.0.0.9:1")],
             1,
             plain(),
-            "224.0.0.9:1 cannot be a destination: it is a wildcard, multicast or zero-port address",
+            "224.0.0.9:1 cannot be a destination: it is a wildcard, broadcast, multicast or zero-port address",
+        ),
+        (
+            vec![socket("255.255.255.255:1")],
+            1,
+            plain(),
+            "255.255.255.255:1 cannot be a destination: it is a wildcard, broadcast, multicast or zero-port address",
         ),
         (
             vec![socket("[fd00::1]:9")],
@@ -156,6 +162,11 @@ fn endpoints_that_cannot_work() {
             vec![socket("0.0.0.0:9899")],
             1,
             "local = 0.0.0.0:9899: name each address that peers shall see; a wildcard, broadcast or multicast address cannot be a path",
+        ),
+        (
+            vec![socket("[::ffff:224.0.0.1]:9899")],
+            1,
+            "local = [::ffff:224.0.0.1]:9899: name each address that peers shall see; a wildcard, broadcast or multicast address cannot be a path",
         ),
         (
             vec![socket("10.0.0.1:1"), socket("10.0.0.1:2")],
