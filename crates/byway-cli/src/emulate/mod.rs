@@ -30,6 +30,7 @@ use cuts::Keys;
 use hosts::Hosts;
 use shells::{Panes, shell};
 use std::io::IsTerminal;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -301,7 +302,10 @@ fn programs(
             if let Some(receiver) = &mut receiver {
                 wait_for(receiver);
             }
-            return Ok(status);
+            return match ended_by_signal(status) && !args.command.is_empty() {
+                true => Err(Failure::signal()),
+                false => Ok(status),
+            };
         }
         // A shell takes Ctrl-C for itself; it is left with exit.
         let leaves = signals::terminated() || !args.command.is_empty();
@@ -314,6 +318,15 @@ fn programs(
             return Err(Failure::interrupted());
         }
     }
+}
+
+/// Whether a signal has ended a command that ended this process, too: a terminal sends Ctrl-C to both.
+fn ended_by_signal(ended: ExitStatus) -> bool {
+    if ended.signal().is_some() {
+        // It may be heard here a little later.
+        std::thread::sleep(TICK);
+    }
+    !ended.success() && signals::told().is_some()
 }
 
 /// Waits for a command that is about to end. One that is not is ended with its owner.

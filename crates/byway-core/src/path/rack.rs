@@ -13,13 +13,14 @@ const PERSISTS: u32 = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct RackState {
     cfg: Rack,
-    /// When the newest acknowledged chunk left, and its sequence (RACK.xmit_ts and
-    /// RACK.segment).
-    newest: Option<(Instant, u64)>,
+    /// The newest acknowledged chunk (RACK.xmit_ts and RACK.segment).
+    newest: Option<Newest>,
     /// Its round trip (RACK.rtt).
     rtt: Duration,
     /// The least round trip of chunks that left once (RACK.min_RTT).
     least: Option<Duration>,
+    /// The same of the last round trips.
+    recent: Recent,
     /// The least round trip of heartbeats. A path that has carried only chunks that were sent
     /// elsewhere before has no other measure.
     least_of_heartbeats: Option<Duration>,
@@ -41,6 +42,7 @@ impl RackState {
             newest: None,
             rtt: Duration::ZERO,
             least: None,
+            recent: Recent::default(),
             least_of_heartbeats: None,
             shares: 1,
             persists: 0,
@@ -53,16 +55,19 @@ impl RackState {
     #[inline]
     pub(crate) fn acknowledged(&mut self, seq: u64, r: &Record, now: Instant) {
         let rtt = now.since(r.sent_at);
+        let once = r.sends == 1;
         // An answer that is faster than the path can be is that of an earlier sending.
-        if r.sends > 1 && self.least().is_none_or(|least| rtt < least) {
+        if !once && (self.least().is_none_or(|least| rtt < least) || self.recent.excludes(rtt, now))
+        {
             return;
         }
-        if r.sends == 1 {
+        if once {
             lower(&mut self.least, rtt);
+            self.recent.measured(rtt, now);
         }
-        let this = (r.sent_at, seq);
-        if self.newest.is_none_or(|newest| this > newest) {
-            self.newest = Some(this);
+        let at = r.sent_at;
+        if self.newest.is_none_or(|n| (at, seq) > (n.at, n.seq)) {
+            self.newest = Some(Newest { at, seq, once });
             self.rtt = rtt;
         }
     }
@@ -83,7 +88,7 @@ impl RackState {
 
     /// When the newest acknowledged chunk left.
     pub(crate) fn newest(&self) -> Option<Instant> {
-        self.newest.map(|(at, _)| at)
+        self.newest.map(|newest| newest.at)
     }
 
     /// Step 5: when a chunk in flight counts as lost; none if no newer chunk was
@@ -94,7 +99,7 @@ impl RackState {
         r: &Record,
         srtt: Option<Duration>,
     ) -> Option<Instant> {
-        let newest = self.newest.filter(|&n| (r.sent_at, seq) < n);
+        let newest = self.newest.filter(|newest| newest.left_after(seq, r));
         let least = self.least().unwrap_or(self.rtt);
         let window = self.cfg.window(least, self.shares, srtt);
         newest.map(|_| r.sent_at + self.rtt + window)
@@ -154,6 +159,59 @@ impl RackState {
             return false;
         };
         !twice && self.least().is_some_and(|least| now.since(at) >= least)
+    }
+}
+
+/// The newest chunk that was acknowledged.
+#[derive(Copy, Clone, Debug)]
+struct Newest {
+    /// When it left.
+    at: Instant,
+    seq: u64,
+    /// It left once.
+    once: bool,
+}
+
+impl Newest {
+    /// Whether it left after this chunk. What leaves at one instant leaves in order of sequence, but for a
+    /// retransmission: that leaves after what had left when it was lost.
+    fn left_after(&self, seq: u64, r: &Record) -> bool {
+        if self.at != r.sent_at {
+            return self.at > r.sent_at;
+        }
+        match self.once && r.sends > 1 {
+            true => (r.reports.fast_retransmitted).is_some_and(|end| self.seq >= end),
+            false => self.seq > seq,
+        }
+    }
+}
+
+/// The least round trip of the last one or two round trips. A queue makes it much longer than the least of all.
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    this: Option<Duration>,
+    before: Option<Duration>,
+    /// When `this` began, and when it was measured last.
+    began: Instant,
+    last: Instant,
+}
+
+impl Recent {
+    /// A chunk that left once had this round trip.
+    fn measured(&mut self, rtt: Duration, now: Instant) {
+        if now.since(self.began) > rtt {
+            self.before = self.this.take();
+            self.began = now;
+        }
+        self.last = now;
+        lower(&mut self.this, rtt);
+    }
+
+    /// Whether a chunk cannot have had this round trip: it is less than half of the least. A queue does not get so
+    /// much shorter within a round trip or two; after that nothing is known.
+    fn excludes(&self, rtt: Duration, now: Instant) -> bool {
+        let least = [self.this, self.before].into_iter().flatten().min();
+        least.is_some_and(|least| now.since(self.last) <= 2 * least && 2 * rtt < least)
     }
 }
 
