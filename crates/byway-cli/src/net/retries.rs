@@ -178,7 +178,7 @@ impl Retries {
 }
 
 /// A time as a person would say it.
-fn about(time: Duration) -> String {
+pub(super) fn about(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 10.0 {
         format!("{seconds:.1} s")
@@ -186,8 +186,10 @@ fn about(time: Duration) -> String {
         format!("{seconds:.0} s")
     } else if seconds < 7200.0 {
         format!("{:.0} min", seconds / 60.0)
-    } else {
+    } else if seconds < 172_800.0 {
         format!("{:.1} h", seconds / 3600.0)
+    } else {
+        format!("{:.1} days", seconds / 86_400.0)
     }
 }
 
@@ -236,6 +238,7 @@ mod tests {
             (59.6, "60 s"),
             (600.0, "10 min"),
             (9000.0, "2.5 h"),
+            (259_200.0, "3.0 days"),
         ] {
             assert_eq!(about(Duration::from_secs_f64(seconds)), words);
         }
