@@ -195,7 +195,7 @@ fn a_host_that_takes_all_places_of_the_other_side_keeps_nobody_out() {
         .filter_map(|_| connect_from("127.0.0.8", &door).ok())
         .filter(|tcp| answers(tcp, b"good"))
         .collect();
-    // One may be refused, as its bytes go before it is known that there is no room.
+    // Where the other side was asked once, it refused at least every other one. A busy machine may be late for one.
     assert!(good.len() >= 7, "{} of 8", good.len());
     drop(greedy);
     end(serve);

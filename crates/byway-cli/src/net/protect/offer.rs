@@ -3,7 +3,7 @@
 use super::args::{GateArgs, Uses};
 use super::commands;
 use crate::failure::{Failure, Kind};
-use crate::net::retries::about;
+use crate::net::about::about;
 use crate::terminal::{print, say, say_part};
 use byway_lab::units::format_duration;
 use byway_tls::{MOST_ADDRESSES, Service, Ticket};
