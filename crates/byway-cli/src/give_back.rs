@@ -8,15 +8,15 @@
 
 use byway::Endpoint;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// A crowd leaves in many steps; so long after the first of them goes back what has become free by then.
 const PAUSE: Duration = Duration::from_secs(2);
-/// And once more after this time. The runtime's threads for blocking work end ten seconds after the last of it, with the
+/// And once more so long after the last of them. The runtime's threads for blocking work end ten seconds after the last of it, with the
 /// free pieces that they have kept; and a thread that got no processor in time was not asked for its own.
 const LATER: Duration = Duration::from_secs(13);
 
@@ -55,8 +55,8 @@ pub(crate) fn prepare() {
     of_system::prepare();
 }
 
-/// Gives memory back whenever that of the endpoint's associations has fallen, and once more when the endpoint has
-/// ended: who connects again has another one, and what the lost association carried goes after it.
+/// Gives memory back whenever that of an endpoint's associations has fallen, and once more when the endpoint has
+/// ended.
 pub(crate) fn follow(endpoint: &Endpoint) {
     let mut freed = endpoint.freed();
     tokio::spawn(async move {
@@ -68,11 +68,87 @@ pub(crate) fn follow(endpoint: &Endpoint) {
     });
 }
 
-/// When memory is given back, and whether it will be.
-static TIMES: [(Duration, AtomicBool); 2] = [
-    (PAUSE, AtomicBool::new(false)),
-    (LATER, AtomicBool::new(false)),
-];
+/// Gives memory back when an endpoint has ended that has connected: who connects again has another one, and what the
+/// lost association carried goes after it. Before that its memory falls with each acknowledgement, and grows again.
+pub(crate) fn after(endpoint: &Endpoint) {
+    let mut freed = endpoint.freed();
+    tokio::spawn(async move {
+        while freed.next().await.is_some() {
+            tokio::time::sleep(PAUSE).await;
+        }
+        soon();
+    });
+}
+
+/// A time at which memory is given back.
+struct Time {
+    pause: Duration,
+    /// Whether the pause begins with the last departure, or with the first one.
+    after_last: bool,
+    /// When it began; none while nobody waits for its end.
+    since: Mutex<Option<Instant>>,
+}
+
+static TIMES: [Time; 2] = [Time::new(PAUSE, false), Time::new(LATER, true)];
+
+impl Time {
+    const fn new(pause: Duration, after_last: bool) -> Time {
+        Time {
+            pause,
+            after_last,
+            since: Mutex::new(None),
+        }
+    }
+
+    /// Others have gone. Who must wait for the time, if nobody does yet.
+    fn begin(&'static self) -> Option<Waiting> {
+        let mut since = self.since();
+        let waits = since.is_some();
+        if !waits || self.after_last {
+            *since = Some(Instant::now());
+        }
+        match waits {
+            true => None,
+            false => Some(Waiting(Some(self))),
+        }
+    }
+
+    fn since(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits for a time. Where its runtime ends meanwhile, the next one waits anew.
+struct Waiting(Option<&'static Time>);
+
+impl Waiting {
+    async fn over(mut self) {
+        while let Some(due) = self.due() {
+            tokio::time::sleep_until(due).await;
+        }
+    }
+
+    /// When the time comes; none if it has. Then whoever goes is no longer waited for.
+    fn due(&mut self) -> Option<Instant> {
+        let time = self.0?;
+        let mut since = time.since();
+        let due = since.map(|since| since + time.pause);
+        if due.is_some_and(|due| due > Instant::now()) {
+            return due;
+        }
+        *since = None;
+        self.0 = None;
+        None
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(time) = self.0 {
+            *time.since() = None;
+        }
+    }
+}
 
 /// Many others have gone: gives memory back in a while, and what has become free after that.
 pub(crate) fn soon() {
@@ -80,11 +156,10 @@ pub(crate) fn soon() {
     let Ok(runtime) = Handle::try_current() else {
         return;
     };
-    for (time, will) in &TIMES {
-        if !will.swap(true, Ordering::Relaxed) {
+    for time in &TIMES {
+        if let Some(waiting) = time.begin() {
             runtime.spawn(async {
-                tokio::time::sleep(*time).await;
-                will.store(false, Ordering::Relaxed);
+                waiting.over().await;
                 of_system::give_back().await;
             });
         }
@@ -208,33 +283,121 @@ mod of_system {
 #[cfg(all(test, target_os = "linux", target_env = "gnu"))]
 mod tests {
     use super::*;
+    use byway::{Endpoint, EndpointOptions, Message};
+    use std::net::SocketAddr;
     use std::sync::Arc;
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
+    use tokio::time::sleep;
 
     /// All threads of the process are asked, those of another test, too.
     static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-    /// A receiver once kept 1.4 MB until the next crowd had gone.
-    #[tokio::test(start_paused = true)]
-    async fn what_becomes_free_after_the_first_time_goes_back_as_well() {
-        let _alone = ALONE.lock().await;
+    /// How often memory is given back from now on.
+    fn counted() -> impl Fn() -> usize {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = asked.clone();
         add_thread(move |task| {
             count.fetch_add(1, Ordering::Relaxed);
             task();
         });
-        let now = || asked.load(Ordering::Relaxed);
+        move || asked.load(Ordering::Relaxed)
+    }
+
+    /// A runtime of this thread, whose time passes at once.
+    fn hurried() -> tokio::runtime::Runtime {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().start_paused(true).build().unwrap()
+    }
+
+    /// A receiver once kept 1.4 MB until the next crowd had gone.
+    #[tokio::test(start_paused = true)]
+    async fn what_becomes_free_after_the_first_time_goes_back_as_well() {
+        let _alone = ALONE.lock().await;
+        let times = counted();
         for all in [2, 4] {
             // Many leave at once.
             soon();
             soon();
-            tokio::time::sleep(PAUSE * 2).await;
-            assert_eq!(now(), all - 1);
-            tokio::time::sleep(LATER).await;
-            assert_eq!(now(), all);
+            sleep(PAUSE * 2).await;
+            assert_eq!(times(), all - 1);
+            sleep(LATER).await;
+            assert_eq!(times(), all);
         }
+    }
+
+    /// It was so long after the first one, and what the others had left was kept.
+    #[tokio::test(start_paused = true)]
+    async fn the_last_of_a_crowd_that_leaves_slowly_is_waited_for() {
+        let _alone = ALONE.lock().await;
+        let times = counted();
+        let second = Duration::from_secs(1);
+        soon();
+        sleep(6 * second).await;
+        assert_eq!(times(), 1);
+        soon();
+        sleep(LATER - second).await;
+        assert_eq!(times(), 2);
+        sleep(2 * second).await;
+        assert_eq!(times(), 3);
+    }
+
+    /// Nothing went back any more.
+    #[test]
+    fn a_runtime_that_ends_meanwhile_leaves_it_to_the_next() {
+        let _alone = ALONE.blocking_lock();
+        let times = counted();
+        // One has waited for a while, one has not begun to.
+        for pause in [PAUSE / 2, Duration::ZERO] {
+            hurried().block_on(async {
+                soon();
+                sleep(pause).await;
+            });
+        }
+        assert_eq!(times(), 0);
+        hurried().block_on(async {
+            soon();
+            sleep(PAUSE * 2).await;
+            assert_eq!(times(), 1);
+            sleep(LATER).await;
+            assert_eq!(times(), 2);
+        });
+    }
+
+    /// Each acknowledgement of a transfer made some memory free, and every two seconds the threads were asked.
+    #[test]
+    fn who_connects_gives_nothing_back_before_the_end_of_its_endpoint() {
+        let _alone = ALONE.blocking_lock();
+        let times = counted();
+        let at = |from: &str| EndpointOptions::new([from.parse::<SocketAddr>().unwrap()]);
+        // The time of endpoints does not hurry.
+        let others = tokio::runtime::Runtime::new().unwrap();
+        let (called, calling, sender, receiver) = others.block_on(async {
+            let called = Endpoint::bind(at("127.0.0.1:0").sctp_port(5001)).unwrap();
+            let calling = Endpoint::bind(at("127.0.0.1:0")).unwrap();
+            let to = [called.local_addresses()[0]];
+            let (sender, receiver) = tokio::join!(calling.connect(&to, 5001), called.accept());
+            (called, calling, sender.unwrap(), receiver.unwrap())
+        });
+        hurried().block_on(async {
+            after(&calling);
+            let mut freed = calling.freed();
+            let drains = others.spawn(async move {
+                let message = Message::new(0, vec![7; 200_000]);
+                sender.send(message).await.unwrap();
+                while receiver.recv().await.is_some() {}
+            });
+            assert!(freed.next().await.is_some());
+            sleep(LATER * 2).await;
+            assert_eq!(times(), 0);
+            let ends = others.spawn(async move { calling.abort(b"done").await });
+            while times() < 2 {
+                sleep(PAUSE).await;
+            }
+            ends.await.unwrap();
+            drains.await.unwrap();
+        });
+        drop((called, others));
     }
 
     /// What they keep for themselves was left with them: a crowd's last pieces held a megabyte of pages.

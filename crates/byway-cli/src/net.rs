@@ -1,5 +1,6 @@
 //! Real sockets: files and pipes between processes.
 
+mod about;
 mod address;
 mod args;
 mod by_host;

@@ -1,5 +1,5 @@
-//! What a receiver says of those who send: strangers decide how much there is to say, so its rate
-//! has a limit.
+//! What a command says of those who come to it, peers of a receiver or TCP clients of a `forward`: strangers decide how
+//! much there is to say, so its rate has a limit.
 
 use super::rate::{PACE, Rate};
 use crate::failure::{Failure, Kind};

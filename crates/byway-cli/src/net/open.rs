@@ -160,7 +160,7 @@ async fn set_up(
     options.accept = false;
     let endpoint = Endpoint::bind(ending.record().watches(options))?;
     ending.aborts(&endpoint);
-    give_back::follow(&endpoint);
+    give_back::after(&endpoint);
     if !here.is_silent()
         && let Some(words) = address::left_out(&endpoint.local_addresses(), &remote)
     {

@@ -21,7 +21,8 @@ pub(super) enum Refused {
     SlotTaken,
     /// A partial file was removed, as those that are kept were at a limit.
     PartialFile,
-    /// A connection of a tunnel: its target is not allowed or does not answer, or too many are open.
+    /// A connection of a tunnel: its target is not allowed, refuses or does not answer, too many are open, or its client
+    /// asked a proxy for nothing that it understands.
     Connection,
     /// A TCP client of a tunnel gave its place to one of another host.
     ClientLetGo,

@@ -1,5 +1,6 @@
 //! Whether and when `byway send` sets a lost association up again.
 
+use super::about::about;
 use crate::failure::{Failure, Kind};
 use crate::net::args::SendArgs;
 use std::cell::Cell;
@@ -177,20 +178,6 @@ impl Retries {
     }
 }
 
-/// A time as a person would say it.
-fn about(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    if seconds < 10.0 {
-        format!("{seconds:.1} s")
-    } else if seconds < 120.0 {
-        format!("{seconds:.0} s")
-    } else if seconds < 7200.0 {
-        format!("{:.0} min", seconds / 60.0)
-    } else {
-        format!("{:.1} h", seconds / 3600.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,18 +213,6 @@ mod tests {
             reached.take(50);
             reached.note(0);
             assert_eq!((reached.steps(), reached.position()), (50 * n, 50));
-        }
-    }
-
-    #[test]
-    fn times_are_said_in_words() {
-        for (seconds, words) in [
-            (0.5, "0.5 s"),
-            (59.6, "60 s"),
-            (600.0, "10 min"),
-            (9000.0, "2.5 h"),
-        ] {
-            assert_eq!(about(Duration::from_secs_f64(seconds)), words);
         }
     }
 }

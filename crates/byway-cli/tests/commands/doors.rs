@@ -1,6 +1,7 @@
 //! Clients at the doors of a `byway forward`: crowds, hosts that take all places, and what is said of them.
 
-use crate::peers::{byway, byway_after, signal, wait_until};
+use crate::open_metrics::scrape_anew;
+use crate::peers::{byway, byway_after, metrics_at, signal, wait_until};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 use crate::peers::{filled, raise_limit};
 use crate::skipped;
@@ -63,7 +64,10 @@ fn refused_clients_of_a_door_are_a_line_a_second_with_their_address() {
     // Nobody listens there any more.
     drop(listener);
     let serve = serve(&[&gone]);
-    let mut forward = Forward::start(&["", "--socks"], &serve.addresses);
+    let mut command = byway();
+    command.args(["forward", "--metrics", "127.0.0.1:0"]);
+    let mut forward = forward_by(command, "127.0.0.1:0", &serve.addresses);
+    let metrics = forward.server.metrics.unwrap();
     let begun = Instant::now();
     for _ in 0..200 {
         assert!(connect_from("127.0.0.7", &forward.doors[0]).map_or(true, is_reset));
@@ -71,6 +75,9 @@ fn refused_clients_of_a_door_are_a_line_a_second_with_their_address() {
         nonsense.write_all(&[4, 1]).unwrap();
         assert!(is_reset(nonsense));
     }
+    // Whether their connections were begun before the answer, or not.
+    let refused = [("rule", "connections_refused")];
+    wait_until(|| scrape_anew(metrics).values("byway_refused_total", &refused) == [400.0]);
     let most = begun.elapsed().as_secs() + 2;
     signal(&forward.server.child, "TERM");
     let mut said = String::new();
@@ -104,13 +111,21 @@ fn another_host() -> Option<IpAddr> {
 
 /// With a door for TCP and one for a proxy at this address.
 fn forward_at(at: IpAddr, mut command: Command, to: &str) -> Forward {
-    let door = format!("{at}:0");
-    command.args(["forward", "--listen", &door, "--socks", &door]);
+    command.arg("forward");
+    forward_by(command, &format!("{at}:0"), to)
+}
+
+/// The same of a command that has `forward` and other options already.
+fn forward_by(mut command: Command, door: &str, to: &str) -> Forward {
+    command.args(["--listen", door, "--socks", door]);
     let mut forward = Forward::start_as(command, &[], to);
-    for _ in 0..2 {
-        let line = forward.server.says("forwarding ");
-        let door = line.split(' ').nth(1).unwrap();
-        forward.doors.push(door.to_owned());
+    while forward.doors.len() < 2 {
+        let line = forward.server.says(" ");
+        forward.server.metrics = forward.server.metrics.or(metrics_at(&line));
+        if let Some(rest) = line.strip_prefix("forwarding ") {
+            let door = rest.split(' ').next().unwrap();
+            forward.doors.push(door.to_owned());
+        }
     }
     forward
 }
@@ -175,12 +190,13 @@ fn a_host_that_takes_all_places_of_the_other_side_keeps_nobody_out() {
         .filter_map(|_| connect_from(&from, &door).ok())
         .collect();
     forward.server.says("of this host are under way");
-    // Its bytes may go before it is refused: then room has been made for the next one.
-    let good = || connect_from("127.0.0.8", &door);
-    let in_time = good().is_ok_and(|tcp| answers(&tcp, b"good"));
-    let second = good().unwrap();
-    assert!(answers(&second, b"good"), "the first: {in_time}");
-    assert!(answers(&good().unwrap(), b"good"));
+    // All are kept, so each needs a place that another one gives up.
+    let good: Vec<TcpStream> = (0..8)
+        .filter_map(|_| connect_from("127.0.0.8", &door).ok())
+        .filter(|tcp| answers(tcp, b"good"))
+        .collect();
+    // Where the other side was asked once, it refused at least every other one. A busy machine may be late for one.
+    assert!(good.len() >= 7, "{} of 8", good.len());
     drop(greedy);
     end(serve);
 }

@@ -3,6 +3,7 @@
 mod addresses;
 mod ceiling;
 mod cli;
+mod doctor;
 mod doors;
 mod emulate;
 mod ending;

@@ -7,7 +7,7 @@ use crate::relay::{DATA, Onward, Relay, Way, chunks, with_chunk};
 use byway_tls::{Secret, Ticket};
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -140,6 +140,24 @@ fn a_ticket_is_read_from_a_file_and_written_to_one_that_nobody_else_reads() {
     let missing = case.send("@nowhere/ticket");
     assert_eq!(missing.status.code(), Some(2));
     assert!(text(&missing.stderr).contains("nowhere/ticket: No such file"));
+}
+
+/// The kernel sends nothing to such an address from a socket of IPv4.
+#[test]
+fn a_ticket_with_ipv4_addresses_that_are_mapped_into_ipv6_is_used() {
+    let case = Case::new("mapped", 10_000);
+    let recv = case.recv(&[]);
+    let mut ticket = Ticket::parse(&recv.ticket).unwrap();
+    for address in &mut ticket.addresses {
+        let IpAddr::V4(v4) = address.ip() else {
+            panic!("{address}");
+        };
+        *address = (v4.to_ipv6_mapped(), address.port()).into();
+    }
+    let out = case.send(&ticket.to_text());
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert_eq!(case.arrived(), Some(contents(10_000)));
+    recv.finish();
 }
 
 #[test]

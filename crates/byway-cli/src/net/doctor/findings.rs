@@ -77,9 +77,12 @@ impl Protocol132 {
         let all: Vec<Protocol132> = answers
             .filter_map(|answer| match answer {
                 Ok(())
-                | Err(Silence::WrongPort(_) | Silence::NobodyListens | Silence::Unsound(_)) => {
-                    Some(Protocol132::Passes)
-                }
+                | Err(
+                    Silence::WrongPort(_)
+                    | Silence::NobodyListens
+                    | Silence::Unsound(_)
+                    | Silence::Incomplete(_),
+                ) => Some(Protocol132::Passes),
                 Err(Silence::OnlySctp) => Some(Protocol132::Unanswered),
                 Err(Silence::Nothing | Silence::Refused(_)) => Some(Protocol132::Silent),
                 Err(Silence::Local(_)) => None,
@@ -149,7 +152,17 @@ fn words_without_udp(silence: &Silence, pair: &Pair) -> Option<String> {
              here); try --encapsulation udp on both sides"
                 .to_owned(),
         ),
-        Silence::Refused(_) | Silence::Local(_) | Silence::Unsound(_) => None,
+        Silence::Refused(_)
+        | Silence::Local(_)
+        | Silence::Unsound(_)
+        | Silence::Incomplete(_) => None,
+    }
+}
+
+fn came_back(packets: u64) -> String {
+    match packets {
+        1 => "1 packet came back".to_owned(),
+        n => format!("{n} packets came back"),
     }
 }
 
@@ -184,8 +197,14 @@ pub(super) fn words(silence: &Silence, pair: &Pair) -> String {
             remote.port()
         ),
         Silence::Unsound(came) => format!(
-            "packets come back ({came}), but none that sets up an association: what answers there is not \
-             SCTP, or something on the way changes it; start `byway recv` there"
+            "{} that no SCTP peer sends: what answers there is not SCTP, or something on the way changes it; \
+             start `byway recv` there",
+            came_back(*came)
+        ),
+        Silence::Incomplete(came) => format!(
+            "the other side answers ({}), but no association was set up in time: packets are lost on the way, or \
+             do not pass at the size that the set-up needs, some hundred bytes. Try again with a longer --wait",
+            came_back(*came)
         ),
         Silence::Local(error) => format!("this side cannot begin: {error}"),
     }
@@ -394,7 +413,12 @@ mod tests {
             (
                 Silence::Unsound(3),
                 UDP,
-                ["packets come back (3)", "start `byway recv` there"],
+                ["3 packets came back", "start `byway recv` there"],
+            ),
+            (
+                Silence::Incomplete(1),
+                UDP,
+                ["answers (1 packet came back)", "a longer --wait"],
             ),
             (
                 Silence::WrongPort("x".into()),
@@ -532,6 +556,7 @@ mod tests {
         assert_eq!(of(&[], Some(&Err(Silence::OnlySctp))), Unanswered);
         assert_eq!(of(&[Err(Silence::Local(String::new()))], None), NotTested);
         assert_eq!(of(&[Err(Silence::Nothing)], None), Silent);
+        assert_eq!(of(&[Err(Silence::Incomplete(1))], None), Passes);
         assert_eq!(of(&[Err(Silence::Nothing), Ok(answer(&[]))], None), Passes);
     }
 

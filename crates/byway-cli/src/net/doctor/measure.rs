@@ -7,8 +7,14 @@ use super::super::protocol::Note;
 use crate::below::{BelowArgs, EncapsulationArg};
 use bytes::Bytes;
 use byway::text::shown;
-use byway::{Association, Closed, Config, ConnectError, Endpoint, EndpointOptions, LossReason};
-use std::net::{SocketAddr, UdpSocket};
+use byway::{
+    Association, Closed, Config, ConnectError, Endpoint, EndpointOptions, LossReason, Passing,
+    Rule, Watcher,
+};
+use byway_wire::Packet;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes that measure the rate, at most.
@@ -62,8 +68,10 @@ pub(super) enum Silence {
     WrongPort(String),
     /// Nothing comes back.
     Nothing,
-    /// So many packets came, and none that sets up the association.
+    /// So many packets came that are not those of an SCTP peer, and no association was set up.
     Unsound(u64),
+    /// So many packets came, of a peer whose association was not set up in time.
+    Incomplete(u64),
     /// This side cannot begin.
     Local(String),
 }
@@ -113,13 +121,15 @@ pub(super) async fn pair(
     effort: &Effort,
     ending: &Ending,
 ) -> Pair {
+    let heard = Heard::of(remote);
     let mut options = options(local, remote, effort).config(effort.config.clone());
     options.accept = false;
+    options.watcher = Some(heard.clone());
     let answer = match Endpoint::bind(options) {
         Err(e) => Err(Silence::Local(e.to_string())),
         Ok(endpoint) => {
             ending.aborts(&endpoint);
-            let answer = with(&endpoint, remote, effort).await;
+            let answer = with(&endpoint, &heard, remote, effort).await;
             ending.abort(endpoint, b"byway doctor is done").await;
             answer
         }
@@ -146,20 +156,16 @@ pub(super) async fn without_udp(
         ..effort.below
     };
     let (local, remote) = (any_port(pair.local), any_port(pair.remote));
+    let heard = Heard::of(remote);
     let mut options = below.options(vec![local]).config(effort.config.clone());
     options.accept = false;
+    options.watcher = Some(heard.clone());
     let endpoint = Endpoint::bind(options).ok()?;
     ending.aborts(&endpoint);
     let wait = effort.wait.min(BRIEFLY);
-    let to = [remote];
-    let setup = endpoint.connect(&to, effort.port);
-    let answer = match tokio::time::timeout(wait, setup).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(e)) => Err(silence(&e)),
-        Err(_) => Err(knock(Some(local), remote)),
-    };
+    let answer = set_up(&endpoint, &heard, (remote, effort.port), wait).await;
     ending.abort(endpoint, b"byway doctor is done").await;
-    Some(answer)
+    Some(answer.map(drop))
 }
 
 /// The same address, of one link or not.
@@ -179,22 +185,93 @@ fn options(local: SocketAddr, remote: SocketAddr, effort: &Effort) -> EndpointOp
     below.options(vec![any_port(local)])
 }
 
-async fn with(endpoint: &Endpoint, remote: SocketAddr, effort: &Effort) -> Result<Answer, Silence> {
-    let begun = Instant::now();
-    let to = [remote];
-    let setup = endpoint.connect(&to, effort.port);
-    let association = match tokio::time::timeout(effort.wait, setup).await {
-        Ok(Ok(association)) => association,
-        Ok(Err(e)) => return Err(silence(&e)),
-        Err(_) => {
-            let came = endpoint.stats().datagrams_received;
-            if came > 0 {
-                return Err(Silence::Unsound(came));
-            }
-            let local = endpoint.local_addresses();
-            return Err(knock(local.first().copied(), remote));
+/// What comes from the host of an address: others may send to this endpoint, too.
+#[derive(Debug)]
+struct Heard {
+    host: IpAddr,
+    /// Packets.
+    all: AtomicU64,
+    /// Of these, such as are none of SCTP, or were changed on the way.
+    garbled: AtomicU64,
+}
+
+impl Heard {
+    fn of(remote: SocketAddr) -> Arc<Heard> {
+        Arc::new(Heard {
+            host: remote.ip(),
+            all: AtomicU64::new(0),
+            garbled: AtomicU64::new(0),
+        })
+    }
+
+    /// What it means that no association was set up by this endpoint; none if nothing has come.
+    fn silence(&self, endpoint: &Endpoint) -> Option<Silence> {
+        // Both are counted only of what comes from the address of the peer, or has its tag.
+        let refusals = endpoint.stats().refusals;
+        let not_taken = refusals.of(Rule::WrongTag) + refusals.of(Rule::BadChunk);
+        let unsound = self.garbled.load(Ordering::Relaxed) + not_taken;
+        match (self.all.load(Ordering::Relaxed), unsound) {
+            (0, _) => None,
+            (all, 0) => Some(Silence::Incomplete(all)),
+            (_, unsound) => Some(Silence::Unsound(unsound)),
         }
+    }
+}
+
+impl Watcher for Heard {
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&self, passing: Passing<'_>) {
+        if passing.sent || passing.remote.ip() != self.host {
+            return;
+        }
+        self.all.fetch_add(1, Ordering::Relaxed);
+        let is_sound = Packet::parse(passing.packet).is_ok_and(|packet| {
+            packet.checksum_is_valid() && packet.chunks().next().is_some_and(|c| c.is_ok())
+        });
+        if !is_sound {
+            self.garbled.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Sets an association up, the only one of the endpoint, with this address and SCTP port.
+async fn set_up(
+    endpoint: &Endpoint,
+    heard: &Heard,
+    (remote, port): (SocketAddr, u16),
+    wait: Duration,
+) -> Result<Association, Silence> {
+    let to = [remote];
+    let setup = endpoint.connect(&to, port);
+    let silence = match tokio::time::timeout(wait, setup).await {
+        Ok(Ok(association)) => return Ok(association),
+        Ok(Err(e)) => silence(&e),
+        Err(_) => Silence::Nothing,
     };
+    if silence != Silence::Nothing {
+        return Err(silence);
+    }
+    let local = endpoint.local_addresses();
+    Err(match knock(local.first().copied(), remote) {
+        // What the host has sent says more than that it is up.
+        silence @ (Silence::Nothing | Silence::OnlySctp) => {
+            heard.silence(endpoint).unwrap_or(silence)
+        }
+        refused => refused,
+    })
+}
+
+async fn with(
+    endpoint: &Endpoint,
+    heard: &Heard,
+    remote: SocketAddr,
+    effort: &Effort,
+) -> Result<Answer, Silence> {
+    let begun = Instant::now();
+    let association = set_up(endpoint, heard, (remote, effort.port), effort.wait).await?;
     let setup = begun.elapsed();
     // At once: who does not show a ticket is not waited for.
     let (channel, refused) = match let_in(&association, effort).await {

@@ -3,6 +3,7 @@
 use super::args::{GateArgs, Uses};
 use super::commands;
 use crate::failure::{Failure, Kind};
+use crate::net::about::about;
 use crate::terminal::{print, say, say_part};
 use byway_lab::units::format_duration;
 use byway_tls::{MOST_ADDRESSES, Service, Ticket};
@@ -13,7 +14,7 @@ use std::io::{IsTerminal, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use zeroize::Zeroizing;
 
 /// Where a ticket may go.
@@ -171,7 +172,7 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
 /// Of a ticket that has expired by this machine's clock.
 pub(super) fn has_expired(ticket: &Ticket) -> Option<Failure> {
     let past = now().checked_sub(ticket.expires?)?;
-    let ago = format_duration(byway_core::time::Duration::from_secs(past));
+    let ago = about(Duration::from_secs(past));
     Some(Failure::new(
         Kind::Refused,
         format!("the ticket has expired {ago} ago, by this machine's clock; ask for a new one"),

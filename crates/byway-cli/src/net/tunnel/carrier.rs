@@ -419,9 +419,12 @@ fn message(stream: u16, frame: Bytes) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::tunnel::connection::Broken;
+    use crate::net::tunnel::clients::Clients;
+    use crate::net::tunnel::connection::{Answer, Broken};
     use byway::{Closed, Endpoint, EndpointOptions, LossReason};
     use std::net::SocketAddr;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::{TcpListener, TcpStream};
 
     const CEILING: usize = 8 << 20;
 
@@ -523,6 +526,40 @@ mod tests {
         let over = tokio::time::timeout(Duration::from_secs(60), connection.over()).await;
         assert_eq!(over, Ok(Broken::Lost));
         called.abort(b"done").unwrap();
+        serve.close().await;
+        peer.close().await;
+    }
+
+    // It kept its descriptor, and was told nothing, until there was room for a word to the peer.
+    #[tokio::test]
+    async fn who_is_let_go_while_the_association_stands_still_sees_it_at_once() {
+        let ((serve, taken), (peer, called)) = pair().await;
+        let carrier = Carrier::new(Channel::plain(taken), Budget::new());
+        // The peer reads nothing, and the last messages are shorter than any word.
+        for len in [BLOCK, 20] {
+            let more = || {
+                let sent = carrier.send(0, vec![7; len].into());
+                tokio::time::timeout(Duration::from_millis(500), sent)
+            };
+            while more().await.is_ok() {}
+        }
+        let clients = Clients::of_process(2, 1);
+        let take = |host: u8| clients.take([10, 0, 0, host].into()).unwrap();
+        let (oldest, _other) = (take(1), take(1));
+        let mut connection = carrier.begin().unwrap();
+        connection.client = Some(oldest.seat().clone());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await;
+        let mut client = client.unwrap();
+        let (tcp, _) = listener.accept().await.unwrap();
+        let carries = tokio::spawn(connection.carry(tcp, Answer::Expected));
+        let _newcomer = take(2);
+        let read = tokio::time::timeout(Duration::from_secs(60), client.read_u8()).await;
+        let error = read.expect("it is told nothing").unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+        assert!(!carries.is_finished(), "there was room");
+        called.abort(b"done").unwrap();
+        assert!(carries.await.unwrap().is_err());
         serve.close().await;
         peer.close().await;
     }

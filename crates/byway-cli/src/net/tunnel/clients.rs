@@ -30,6 +30,12 @@ const LET_GO: Duration = Duration::from_secs(5);
 /// connection that finds none could not be begun again.
 const SCARCE: Duration = Duration::from_secs(60);
 
+/// Most that are let go for room at the other side while it is not known yet whether that brings a place there.
+const TRIALS: usize = 8;
+
+/// Where it brought none, others have taken it, and for so long no further one is let go for that.
+const IN_VAIN: Duration = Duration::from_secs(10);
+
 /// When so many have gone, what they made the process take goes back to the system.
 const CROWD: usize = 64;
 
@@ -50,6 +56,10 @@ struct Table {
     crowd: usize,
     /// When the other side last had no room.
     scarce: Option<Instant>,
+    /// Clients for which another one was let go because of that, and which have no place there yet.
+    trials: usize,
+    /// When one of them last got none.
+    in_vain: Option<Instant>,
 }
 
 struct Taken {
@@ -61,6 +71,8 @@ struct Taken {
 /// What is known of a client while it is carried.
 pub(super) struct Seat {
     begun: Instant,
+    /// Whether the other side has connected it to its target.
+    opened: AtomicBool,
     /// Whether it has sent something to its target.
     said: AtomicBool,
     /// When a byte last passed, in milliseconds since it began.
@@ -76,7 +88,20 @@ pub(super) struct Place {
     seat: Arc<Seat>,
     /// Who has given way for it, until it has ended.
     before: Mutex<Option<Leaver>>,
+    /// Whether it is one of the trials.
+    tries: AtomicBool,
     _ends: oneshot::Sender<()>,
+}
+
+/// What is done where the other side has no room for a client.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// Another client gives way: [`Place::is_free`] waits for its end.
+    Made,
+    /// As many give way already as may at a time.
+    Later,
+    /// Nobody gives way.
+    None,
 }
 
 /// A client that gives way.
@@ -86,10 +111,21 @@ impl Seat {
     fn new() -> Seat {
         Seat {
             begun: Instant::now(),
+            opened: AtomicBool::new(false),
             said: AtomicBool::new(false),
             passed: AtomicU64::new(0),
             leaves: watch::Sender::new(false),
         }
+    }
+
+    /// The other side has connected the client to its target.
+    pub(super) fn opens(&self) {
+        self.opened.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has.
+    pub(super) fn is_opened(&self) -> bool {
+        self.opened.load(Ordering::Relaxed)
     }
 
     /// The client has sent something to its target.
@@ -166,6 +202,7 @@ impl Clients {
             from,
             seat,
             before: Mutex::new(before),
+            tries: AtomicBool::new(false),
             _ends,
         })
     }
@@ -223,23 +260,45 @@ impl Place {
         }
     }
 
-    /// The other side has no room for this client. Whether another one gives way for it: [`is_free`](Self::is_free)
-    /// waits for its end.
-    pub(super) fn finds_no_room(&self) -> bool {
+    /// The other side has no room for this client. Once for each client another one may give way.
+    pub(super) fn finds_no_room(&self) -> Room {
         let mut table = self.clients.table();
         table.scarce = Some(Instant::now());
-        let leaver = table.let_one_go(self.from);
+        self.ends_trial(&mut table);
+        if is_recent(table.in_vain, IN_VAIN) {
+            return Room::None;
+        }
+        if table.trials >= TRIALS {
+            return Room::Later;
+        }
+        let Some(leaver) = table.let_one_go(self.from) else {
+            return Room::None;
+        };
+        table.trials += 1;
+        self.tries.store(true, Ordering::Relaxed);
         drop(table);
-        let found = leaver.is_some();
-        *self.before() = leaver;
-        found
+        *self.before() = Some(leaver);
+        Room::Made
+    }
+
+    /// The other side has, or has not, room for this client after all.
+    pub(super) fn has_tried(&self, has_room: bool) {
+        let mut table = self.clients.table();
+        if self.ends_trial(&mut table) {
+            table.in_vain = (!has_room).then(Instant::now);
+        }
+    }
+
+    fn ends_trial(&self, table: &mut Table) -> bool {
+        let tried = self.tries.swap(false, Ordering::Relaxed);
+        table.trials -= usize::from(tried);
+        tried
     }
 
     /// Whether room is scarce: the other side may refuse the connection, and it could be begun again.
     pub(super) fn is_scarce(&self) -> bool {
         let table = self.clients.table();
-        table.taken.all() >= self.clients.most
-            || table.scarce.is_some_and(|since| since.elapsed() < SCARCE)
+        table.taken.all() >= self.clients.most || is_recent(table.scarce, SCARCE)
     }
 
     fn before(&self) -> MutexGuard<'_, Option<Leaver>> {
@@ -247,9 +306,14 @@ impl Place {
     }
 }
 
+fn is_recent(time: Option<Instant>, limit: Duration) -> bool {
+    time.is_some_and(|time| time.elapsed() < limit)
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         let mut table = self.clients.table();
+        self.ends_trial(&mut table);
         table.taken.remove(self.number);
         let left = table.taken.all();
         if table.crowd - left >= CROWD {
@@ -350,7 +414,8 @@ mod tests {
         let mut greedy: Vec<Place> = (0..9).map(|_| clients.take(at(1)).unwrap()).collect();
         let good = clients.take(at(2)).unwrap();
         assert!(!good.is_scarce());
-        assert!(good.finds_no_room() && good.is_scarce());
+        assert_eq!(good.finds_no_room(), Room::Made);
+        assert!(good.is_scarce());
         assert_eq!(leaving(&greedy), [0]);
         let gone = greedy.remove(0);
         let leaves = async {
@@ -362,8 +427,40 @@ mod tests {
         tokio::join!(good.is_free(), leaves);
         assert_eq!(begun.elapsed().as_secs(), 2);
         // Its own host has no other with more.
-        assert!(!greedy[0].finds_no_room());
+        assert_eq!(greedy[0].finds_no_room(), Room::None);
         tokio::time::advance(SCARCE).await;
         assert!(!good.is_scarce());
+    }
+
+    /// A host that kept trying took all but two connections from another one, and had none itself.
+    #[tokio::test(start_paused = true)]
+    async fn where_others_take_the_room_that_is_made_few_are_let_go_for_it() {
+        let clients = Clients::new(100);
+        let greedy: Vec<Place> = (0..60).map(|_| clients.take(at(1)).unwrap()).collect();
+        let comes = || clients.take(at(2)).unwrap();
+        let in_vain = || {
+            let small = comes();
+            let room = small.finds_no_room();
+            small.has_tried(false);
+            room
+        };
+        assert_eq!(in_vain(), Room::Made);
+        for _ in 0..20 {
+            assert_eq!(in_vain(), Room::None);
+        }
+        assert_eq!(leaving(&greedy), [0]);
+        // Later it may be otherwise.
+        tokio::time::advance(IN_VAIN).await;
+        let small = comes();
+        assert_eq!(small.finds_no_room(), Room::Made);
+        small.has_tried(true);
+        let crowd: Vec<Place> = repeat_with(comes).take(TRIALS).collect();
+        assert!(crowd.iter().all(|p| p.finds_no_room() == Room::Made));
+        let last = comes();
+        assert_eq!(last.finds_no_room(), Room::Later);
+        // One goes before it is known.
+        drop(crowd);
+        assert_eq!(last.finds_no_room(), Room::Made);
+        assert_eq!(leaving(&greedy).len(), TRIALS + 3);
     }
 }

@@ -99,6 +99,8 @@ impl Connection {
         if let Err(broken) = &result {
             // Without it TCP's peer sees an end, which is not what happened.
             let _ = tcp.set_zero_linger();
+            // At once: the association may have no room for a word.
+            drop(tcp);
             if let Broken::Here(why) = broken {
                 // An association that has ended needs no telling.
                 let reset = Reset::new(Cause::Failed, why.as_str());
@@ -251,7 +253,12 @@ impl Connection {
     /// Takes the peer's answer to OPEN.
     async fn answer(&self, first: Option<Inbound>) -> Result<(), Broken> {
         match first {
-            Some(Inbound::Opened) => Ok(()),
+            Some(Inbound::Opened) => {
+                if let Some(client) = &self.client {
+                    client.opens();
+                }
+                Ok(())
+            }
             Some(Inbound::Data(..) | Inbound::End) => Err(out_of_order()),
             None => Err(self.over().await),
         }

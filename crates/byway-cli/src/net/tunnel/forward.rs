@@ -23,6 +23,21 @@ use tokio::sync::watch;
 /// An association that ends sooner lengthens the next pause, as one that was not set up does.
 const LASTED: Duration = Duration::from_secs(10);
 
+/// Attempts since the last association that has lasted.
+#[derive(Default)]
+struct InVain(u32);
+
+impl InVain {
+    /// The pause after an attempt whose association lasted so long, if there was one.
+    fn pause(&mut self, lasted: Option<Duration>) -> Duration {
+        if lasted.is_some_and(|lasted| lasted >= LASTED) {
+            self.0 = 0;
+        }
+        self.0 += 1;
+        retries::pause(self.0)
+    }
+}
+
 pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Failure> {
     descriptors::raise_limit();
     let there = &args.there;
@@ -78,13 +93,13 @@ async fn stay_connected(
     current: &watch::Sender<Option<Arc<Carrier>>>,
 ) -> Failure {
     let budget = Budget::new();
-    let mut in_vain = 0;
+    let mut in_vain = InVain::default();
     let mut was_up = false;
     loop {
         let timeout = args.there.connect_timeout;
         let connected =
             open::connect_with(&args.here, there, timeout, ending, (TUNNEL, STREAM_EACH));
-        let failure = match connected.await {
+        let (failure, lasted) = match connected.await {
             Ok((endpoint, channel)) => {
                 was_up = true;
                 let begun = Instant::now();
@@ -99,25 +114,44 @@ async fn stay_connected(
                 current.send_replace(None);
                 progress.say(&carried(&carrier));
                 ending.abort(endpoint, failure.reason()).await;
-                // One that ends at once was in vain, too.
-                if begun.elapsed() >= LASTED {
-                    in_vain = 0;
-                }
-                failure
+                (failure, Some(begun.elapsed()))
             }
-            Err(failure) => failure,
+            Err(failure) => (failure, None),
         };
         // A wrong argument stays wrong; while a network is down, names and routes may be missing.
         // Whom the other side has not let in, it will not the next time.
         if matches!(failure.kind, Kind::Wrong | Kind::Refused) && !was_up {
             return failure;
         }
-        in_vain += 1;
-        let pause = retries::pause(in_vain);
+        let pause = in_vain.pause(lasted);
         progress.say(&format!(
             "{failure}; trying again in {}",
             format_duration(pause)
         ));
         tokio::time::sleep(pause).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A `serve` that ends each association at once was asked again and again after half a second.
+    #[test]
+    fn pauses_grow_until_an_association_has_lasted() {
+        let mut in_vain = InVain::default();
+        let second = Duration::from_secs(1);
+        let rows = [
+            (None, 500),
+            (Some(second), 1000),
+            (None, 1500),
+            (Some(LASTED - second), 2000),
+            (Some(LASTED), 500),
+            (Some(Duration::ZERO), 1000),
+        ];
+        for (lasted, pause) in rows {
+            let pause = Duration::from_millis(pause);
+            assert_eq!(in_vain.pause(lasted), pause, "{lasted:?}");
+        }
     }
 }

@@ -217,9 +217,11 @@ impl Ended {
     fn broke(place: &Place, broken: &Broken, why: String) -> Ended {
         let rule = match broken {
             _ if place.seat().must_leave() => LET_GO,
-            // As a rule before a byte has passed.
-            Broken::There(_) => NO_TARGET,
-            Broken::Here(_) | Broken::Lost => BROKEN,
+            // Its bytes have gone before that was known.
+            Broken::There(_) if !place.seat().is_opened() => {
+                return Ended::refused(NO_TARGET, why);
+            }
+            Broken::There(_) | Broken::Here(_) | Broken::Lost => BROKEN,
         };
         Ended { rule, why }
     }
@@ -228,7 +230,7 @@ impl Ended {
 /// The rules.
 const NO_PLACE: &str = "no place";
 const LET_GO: &str = "let go";
-const NO_REQUEST: &str = "no request";
+const NO_REQUEST: &str = "no sound request";
 const NO_TARGET: &str = "no target";
 const BROKEN: &str = "broken";
 
@@ -254,8 +256,9 @@ async fn carry(tcp: TcpStream, target: &str, inside: &Inside, place: Place) -> R
         if let Broken::There(Reset {
             cause: Cause::Busy, ..
         }) = broken
+            && !place.is_scarce()
         {
-            // Its bytes may have gone. The next one finds room.
+            // Its bytes have gone. The next one finds room, and waits until it is known.
             place.finds_no_room();
         }
         Ended::broke(&place, &broken, broken.to_string())

@@ -1,7 +1,7 @@
 //! How a connection begins, while associations end and are set up again.
 
 use crate::net::tunnel::carrier::{Carrier, Connection};
-use crate::net::tunnel::clients::{GIVES_WAY, Place};
+use crate::net::tunnel::clients::{GIVES_WAY, Place, Room};
 use crate::net::tunnel::connection::Broken;
 use crate::net::tunnel::frame::{Cause, Frame, Reset};
 use byway_lab::units::format_duration;
@@ -79,14 +79,20 @@ pub(super) async fn opened(
         };
         connection.client = Some(place.seat().clone());
         match open(&mut connection, target, place).await {
-            Ok(()) => return Ok(connection),
+            Ok(()) => {
+                place.has_tried(true);
+                return Ok(connection);
+            }
             Err(None) => {}
             Err(Some(reset)) if may_go_again(&reset, place) && again < AGAIN => {
                 again += 1;
-                if !has_room && !place.finds_no_room() {
-                    return Err(reset);
+                if !has_room {
+                    match place.finds_no_room() {
+                        Room::Made => has_room = true,
+                        Room::Later => {}
+                        Room::None => return Err(reset),
+                    }
                 }
-                has_room = true;
                 drop(connection);
                 let pause = async {
                     place.is_free().await;
@@ -95,7 +101,12 @@ pub(super) async fn opened(
                 stays(place, pause).await?;
                 continue;
             }
-            Err(Some(reset)) => return Err(reset),
+            Err(Some(reset)) => {
+                if !place.seat().must_leave() {
+                    place.has_tried(reset.cause != Cause::Busy);
+                }
+                return Err(reset);
+            }
         }
         // It is taken away when its reader has seen it, too.
         let is_another = |c: &Option<Arc<Carrier>>| {
