@@ -218,3 +218,100 @@ impl Recent {
 fn lower(least: &mut Option<Duration>, rtt: Duration) {
     *least = Some(least.map_or(rtt, |least| least.min(rtt)));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::PathId;
+    use crate::send::record::{Fate, Reports};
+    use bytes::Bytes;
+
+    fn at(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(us)
+    }
+
+    /// A chunk that left last at this time, and how often.
+    fn record(sent_us: u64, sends: u8, fast_retransmitted: Option<u64>) -> Record {
+        Record {
+            payload: Bytes::new(),
+            ppid_or_fsn: 0,
+            number: 0,
+            stream: 0,
+            unordered: false,
+            begin: true,
+            end: true,
+            immediate: false,
+            one_path: true,
+            sends,
+            bytes: 1000,
+            path: PathId(0),
+            fate: Fate::InFlight,
+            reports: Reports {
+                missing: 0,
+                fast_retransmitted,
+            },
+            sent_at: at(sent_us),
+        }
+    }
+
+    /// A path with a queue of 50 ms and little else: chunks 0 to 149 left each millisecond.
+    fn queued() -> RackState {
+        let mut rack = RackState::new(Rack::default());
+        rack.acknowledged(0, &record(0, 1, None), at(200));
+        for n in 1..150 {
+            let sent = 1000 * n;
+            rack.acknowledged(n, &record(sent, 1, None), at(sent + 50_000));
+        }
+        rack
+    }
+
+    #[test]
+    fn what_leaves_at_one_instant_leaves_in_order_but_for_what_is_sent_again() {
+        // Chunk 170 left once at 170 ms, and is the newest that was acknowledged.
+        let mut rack = queued();
+        rack.acknowledged(170, &record(170_000, 1, None), at(220_000));
+        for (seq, sent, sends, fast_retransmitted, older) in [
+            (169, 170_000, 1, None, true),
+            (171, 170_000, 1, None, false),
+            (171, 169_999, 1, None, true),
+            (169, 170_001, 1, None, false),
+            // Chunk 161 was sent again when the chunks up to 170, or up to 169, had left.
+            (161, 170_000, 2, Some(171), false),
+            (161, 170_000, 2, Some(170), true),
+            // After a timeout: not known.
+            (161, 170_000, 2, None, false),
+            (161, 169_999, 2, None, true),
+        ] {
+            let r = record(sent, sends, fast_retransmitted);
+            assert_eq!(
+                rack.overdue_at(seq, &r, None).is_some(),
+                older,
+                "{seq}, {sent} us, {sends}, {fast_retransmitted:?}"
+            );
+        }
+        // Two that were sent again leave in order.
+        let again = record(180_000, 2, Some(190));
+        rack.acknowledged(162, &again, at(230_000));
+        assert!(rack.overdue_at(161, &again, None).is_some());
+        assert!(rack.overdue_at(163, &again, None).is_none());
+    }
+
+    /// It is answered a millisecond after it was sent again, behind a queue of 50 ms: that is the answer to its first sending.
+    /// As an answer to the second one, all that left before that would be overdue, over and over.
+    #[test]
+    fn an_answer_that_is_faster_than_the_queue_is_that_of_an_earlier_sending() {
+        for (answered, counts) in [(1000, false), (24_000, false), (26_000, true)] {
+            let mut rack = queued();
+            let before = rack.newest();
+            rack.acknowledged(5, &record(200_000, 2, Some(150)), at(200_000 + answered));
+            assert_eq!(rack.newest() != before, counts, "after {answered} us");
+        }
+        // The queue may be empty when nothing was measured for two round trips.
+        let mut rack = queued();
+        rack.acknowledged(5, &record(300_000, 2, Some(150)), at(300_300));
+        assert_eq!(rack.newest(), Some(at(300_000)));
+        // Faster than the path has ever been.
+        rack.acknowledged(6, &record(310_000, 2, Some(150)), at(310_100));
+        assert_eq!(rack.newest(), Some(at(300_000)));
+    }
+}

@@ -3,7 +3,7 @@
 
 use crate::common::{A, Pair, Z, assert_drawn, probing};
 use byway_core::config::{Config, InitialCwnd};
-use byway_core::policy::{Rack, WaitsSince};
+use byway_core::policy::WaitsSince;
 
 fn timed() -> Config {
     let mut c = probing();
@@ -149,29 +149,6 @@ fn the_peers_data_asks_for_a_tail_probe_a_few_times() {
     p.heal();
     p.run(2000);
     assert_eq!(p.path(A, 0).flight, 0);
-}
-
-/// A batch of SACKs at one instant: the first ones release new data, and the third one shows the loss. The chunk that is sent again
-/// is no older than the new data that left just before it.
-#[test]
-fn what_is_sent_again_at_the_instant_of_new_data_is_not_overdue_beside_it() {
-    let mut c = timed();
-    c.retransmission.rack = Some(Rack { reordering: 0.0 });
-    c.congestion.initial_cwnd = InitialCwnd::Pmdcs(4);
-    let mut p = measured(&c);
-    p.lose_once(&["DATA 11"]);
-    p.send_many(A, 1400, 12);
-    p.run(200);
-    let drawn = p.take_drawings_with(&["DATA 11", "DATA 16"]);
-    assert_drawn(
-        &drawn,
-        &[
-            "5000 ms A -> DATA 11 I -> lost",
-            "5020 ms A -> DATA 16 -> Z",
-            "5020 ms A -> DATA 11 I -> Z",
-        ],
-    );
-    assert_eq!(p.take_got(Z).len(), 12);
 }
 
 #[test]
