@@ -21,17 +21,19 @@ falls() { # NAME SECONDS PATHS|- MTU ADDRESSES [OPTIONS OF SEND...]: 15 MB, and 
 
 # The word of a router ends the stall after the round trip that it takes, up to 50 ms of queue, and what was lost follows: 50 to
 # 110 ms on a busy machine, where a transfer without a fall has 50. Without it the black hole must be found: 270 to 590 ms. So a silent fall
-# does not meet this bound.
+# does not meet this bound (once in nine it did beside other work, after 110 ms).
 told_at_once() { # NAME: SERVER has --json
     stalled_less "$1" 200
 }
 
 # For the controls.
-silent_fall_by_the_bound_of_told() {
-    one_router 1500
-    silent
-    limit a e0 100mbit
-    falls "mtu falls to 1280 in mid-transfer, as if it were told" 0.5 - 1280 10.91.1.1
+silent_fall_by_the_bound_of_told() { # three of them
+    for _ in 1 2 3; do
+        one_router 1500
+        silent
+        limit a e0 100mbit
+        falls "mtu falls to 1280 in mid-transfer, as if it were told" 0.5 - 1280 10.91.1.1
+    done
 }
 
 # A path whose packets fit anyway would not be seen to fall, nor to grow.

@@ -11,8 +11,11 @@
 //! nothing any more: only time decides. After 16 recoveries without such a chunk both are
 //! as before. This needs `retransmission.undo_spurious`.
 //!
-//! Difference from RFC 8985: the reordering window is never zero, because missing reports
-//! already act at once.
+//! Differences from RFC 8985: the reordering window is never zero, because missing reports
+//! already act at once. And an answer to a chunk that was sent again is that to an earlier
+//! sending not only if it is faster than the least round trip of all (section 6.2, step 2), but
+//! also if it is faster than half of the least of the last round trips: behind a queue that is
+//! much longer than the path it would make all that left before look overdue, over and over.
 
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
