@@ -72,14 +72,14 @@ fn is_ignored(kind: SignalKind) -> bool {
     mask.is_none_or(|mask| mask >> (kind.as_raw_value() - 1) & 1 == 1)
 }
 
-/// Signals are the process's, and so is the last one that [`watch`] has seen: its number, or 0.
-static LAST: AtomicI32 = AtomicI32::new(0);
+/// Signals are the process's, and so is the first one that [`watch`] has seen: its number, or 0.
+static FIRST: AtomicI32 = AtomicI32::new(0);
 
-/// The last signal that [`watch`] has seen.
+/// The first signal that [`watch`] has seen: the status is of it.
 pub(crate) fn told() -> Option<Told> {
-    let last = LAST.load(Ordering::Relaxed);
-    let is_last = |t: &Told| t.kind().as_raw_value() == last;
-    Told::ALL.into_iter().find(is_last)
+    let first = FIRST.load(Ordering::Relaxed);
+    let is_first = |t: &Told| t.kind().as_raw_value() == first;
+    Told::ALL.into_iter().find(is_first)
 }
 
 /// Whether [`watch`] has seen more than one.
@@ -126,7 +126,8 @@ pub(crate) fn watch(cancel: &Arc<AtomicBool>, status: fn() -> i32) -> io::Result
         runtime.block_on(async {
             loop {
                 let told = signals.next().await;
-                LAST.store(told.kind().as_raw_value(), Ordering::Relaxed);
+                let number = told.kind().as_raw_value();
+                let _ = FIRST.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
                 let again = cancel.swap(true, Ordering::SeqCst);
                 if again {
                     AGAIN.store(true, Ordering::Relaxed);

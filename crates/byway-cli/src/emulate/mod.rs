@@ -124,8 +124,11 @@ fn in_namespaces(
     let ended = programs(at, at_sender, args, keys, &|| links.look(&cancel));
     drop(panes);
     let emulation = links.end()?;
-    tell_counts(args, scenario, &emulation, scenario.paths.len())?;
-    status(ended?)
+    let counts = tell_counts(args, scenario, &emulation, scenario.paths.len());
+    // A terminal that was closed takes no table, and its signal is the reason.
+    let ended = ended?;
+    counts?;
+    status(ended)
 }
 
 /// Through UDP relays.
@@ -163,14 +166,17 @@ fn relayed(
         }
     };
     let (emulation, relays) = links.end()?;
-    tell_counts(args, scenario, &emulation, args.relay.len())?;
+    let counts = tell_counts(args, scenario, &emulation, args.relay.len());
     let oddities = relays.oddities(scenario);
     match args.json {
         true => oddities.lines().for_each(say),
         false if args.quiet => {}
         false => say_part(&oddities),
     }
-    ended?.map_or(Ok(()), status)
+    // As above.
+    let ended = ended?;
+    counts?;
+    ended.map_or(Ok(()), status)
 }
 
 /// The keys, where they are asked for, or nobody else needs the terminal.

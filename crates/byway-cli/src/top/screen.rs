@@ -5,7 +5,7 @@ use super::rates::Rates;
 use super::table::{Line, NOBODY, lines};
 use crate::failure::{Failure, Kind};
 use crate::net::inspect::{PathNow, Wish};
-use crate::signals;
+use crate::signals::{self, Told};
 use crate::terminal::{print, terminal};
 use crate::waiting::wait;
 use byway::text::shown;
@@ -102,6 +102,14 @@ pub(super) fn live() -> Result<(), Failure> {
     .map_err(|e| Failure::new(Kind::Failed, format!("cannot watch for signals: {e}")))?;
     let mut view = View::look()?;
     let _screen = Screen::enter()?;
+    show(&mut view, &cancel).map_err(|failure| match cancel.load(Ordering::Relaxed) {
+        // A terminal that was closed cannot be written, either.
+        true => Failure::signal(),
+        false => failure,
+    })
+}
+
+fn show(view: &mut View, cancel: &AtomicBool) -> Result<(), Failure> {
     loop {
         let next = Instant::now() + PERIOD;
         view.draw()?;
@@ -138,8 +146,8 @@ fn keys() -> Result<Vec<Action>, Failure> {
     }
     let mut bytes = [0; 64];
     match rustix::io::read(&stdin, &mut bytes) {
-        // The terminal has gone.
-        Ok(0) | Err(Errno::IO) => Ok(vec![Action::Quit]),
+        // The terminal has gone; the signal comes at the same time.
+        Ok(0) | Err(Errno::IO) => Err(Failure::told(Told::HangUp)),
         Ok(n) => Ok(actions(&bytes[..n])),
         Err(Errno::INTR | Errno::AGAIN) => Ok(Vec::new()),
         Err(e) => Err(failed(e.into())),

@@ -242,6 +242,7 @@ mod tests {
             end: true,
             immediate: false,
             one_path: true,
+            reneged: false,
             sends,
             bytes: 1000,
             path: PathId(0),

@@ -221,6 +221,7 @@ impl Ledger {
             path: first.path,
             fate: Fate::InFlight,
             sends: 1,
+            reneged: false,
             one_path: true,
             reports: Reports::default(),
             sent_at: first.at,
@@ -245,6 +246,7 @@ impl Ledger {
         r.one_path &= r.path == path;
         r.path = path;
         r.sends = r.sends.saturating_add(1);
+        r.reneged = false;
         r.sent_at = now;
         if seq < self.high
             && let Err(at) = self.candidates.binary_search(&seq)
@@ -433,6 +435,7 @@ impl Ledger {
         self.rwnd_in_flight += charge;
         if let Some(r) = self.get_mut(seq) {
             r.fate = Fate::InFlight;
+            r.reneged = true;
             r.reports.missing = 0;
         }
         // Missing reports count for it again.
@@ -479,10 +482,10 @@ impl Ledger {
     }
 
     /// Calls `each` with every chunk in flight that left no later than `newest`, lowest
-    /// first. Costs what waits below the highest acknowledged sequence.
+    /// first. Not with one whose acknowledgement the peer took back: it had arrived, so its time says nothing. Costs what waits below the highest acknowledged sequence.
     pub(crate) fn for_each_older(&self, newest: Instant, mut each: impl FnMut(u64, &Record)) {
         let mut older = |seq: u64, r: &Record| {
-            if r.fate == Fate::InFlight && r.sent_at <= newest {
+            if r.fate == Fate::InFlight && !r.reneged && r.sent_at <= newest {
                 each(seq, r);
             }
         };

@@ -32,6 +32,8 @@ pub struct Record {
     pub(crate) immediate: bool,
     /// All its transmissions went to the same path.
     pub(crate) one_path: bool,
+    /// The peer took its acknowledgement back since it was sent last (section 6.2.1).
+    pub(crate) reneged: bool,
     /// How often it was sent.
     pub sends: u8,
     /// Bytes of the chunk with header and padding, as they count against cwnd.

@@ -1,6 +1,6 @@
 //! A peer that takes back what it acknowledged by gap blocks (RFC 9260 section 6.2.1, D4).
 
-use crate::common::{A, Pair, Z, plain};
+use crate::common::{A, Pair, Z, plain, probing};
 use byway_core::config::ConcurrentConfig;
 use byway_core::{Message, PathId};
 
@@ -87,4 +87,31 @@ fn a_peer_that_reneges_is_believed_in_the_end() {
     p.take_drawings();
     p.run(5000);
     assert!(!p.take_drawings_with(&["DATA"]).is_empty(), "stalled");
+}
+
+/// What it takes back had arrived, so its time says nothing: missing reports and T3-rtx send it again, and loss detection by time
+/// does not. One chunk left a thousand times in a second.
+#[test]
+fn a_peer_that_takes_back_over_and_over_gets_no_flood() {
+    let mut p = Pair::up(1, &probing());
+    p.lose(|q| q.from == Z || q.text.contains("DATA"));
+    for _ in 0..4 {
+        p.send(A, Message::new(0, vec![7; 1000]));
+    }
+    let before = p.reader.tsn(A, 0);
+    for _ in 0..250 {
+        p.run(2);
+        p.inject(A, 0, |b| b.sack(before, 1 << 20, &[(2, 4)], &[]));
+        p.run(2);
+        p.inject(A, 0, |b| b.sack(before, 1 << 20, &[], &[]));
+    }
+    let drawn = p.take_drawings_with(&["DATA"]);
+    for tsn in 1..=4 {
+        let of = format!("DATA {tsn} ");
+        let sent = drawn.iter().filter(|d| d.contains(&of)).count();
+        assert!(
+            (1..=8).contains(&sent),
+            "TSN {tsn} left {sent} times in a second"
+        );
+    }
 }
