@@ -9,6 +9,10 @@ use crate::time::{Duration, Instant};
 /// (RFC 8985 section 6.2, step 4).
 const PERSISTS: u32 = 16;
 
+/// A chunk that left so often is left to T3-rtx: no loss by chance takes so many of its sendings while newer chunks
+/// pass, but a peer that does not acknowledge it would get it once in each round trip.
+const SENDINGS: u8 = 16;
+
 /// The newest chunk of a path that was acknowledged, and the path's round trips.
 #[derive(Clone, Debug)]
 pub(crate) struct RackState {
@@ -92,14 +96,15 @@ impl RackState {
     }
 
     /// Step 5: when a chunk in flight counts as lost; none if no newer chunk was
-    /// acknowledged.
+    /// acknowledged, or if it left 16 times.
     pub(crate) fn overdue_at(
         &self,
         seq: u64,
         r: &Record,
         srtt: Option<Duration>,
     ) -> Option<Instant> {
-        let newest = self.newest.filter(|newest| newest.left_after(seq, r));
+        let counts = |newest: &Newest| r.sends < SENDINGS && newest.left_after(seq, r);
+        let newest = self.newest.filter(counts);
         let least = self.least().unwrap_or(self.rtt);
         let window = self.cfg.window(least, self.shares, srtt);
         newest.map(|_| r.sent_at + self.rtt + window)
@@ -295,6 +300,16 @@ mod tests {
         rack.acknowledged(162, &again, at(230_000));
         assert!(rack.overdue_at(161, &again, None).is_some());
         assert!(rack.overdue_at(163, &again, None).is_none());
+    }
+
+    #[test]
+    fn what_left_too_often_is_left_to_t3_rtx() {
+        let mut rack = queued();
+        rack.acknowledged(170, &record(170_000, 1, None), at(220_000));
+        for (sends, timed) in [(15, true), (16, false), (255, false)] {
+            let r = record(160_000, sends, Some(150));
+            assert_eq!(rack.overdue_at(100, &r, None).is_some(), timed, "{sends}");
+        }
     }
 
     /// It is answered a millisecond after it was sent again, behind a queue of 50 ms: that is the answer to its first sending.

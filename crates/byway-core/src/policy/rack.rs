@@ -16,6 +16,8 @@
 //! sending not only if it is faster than the least round trip of all (section 6.2, step 2), but
 //! also if it is faster than half of the least of the last round trips: behind a queue that is
 //! much longer than the path it would make all that left before look overdue, over and over.
+//! A chunk that left 16 times, and one whose acknowledgement the peer took back, are left to
+//! missing reports and T3-rtx.
 
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
