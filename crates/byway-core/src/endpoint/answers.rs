@@ -207,11 +207,13 @@ impl<const N: usize> Source<'_, N> {
 
     /// Adds the tokens of the time that has passed. Whether there is a token of this rate.
     fn has(&mut self, rate: usize, now: Instant) -> bool {
+        self.fill(rate, now);
+        self.each(rate).any(|bucket| bucket.tokens > 0)
+    }
+
+    fn fill(&mut self, rate: usize, now: Instant) {
         let per_second = self.rates[rate];
-        self.each(rate).fold(false, |has, bucket| {
-            bucket.fill(per_second, now);
-            has || bucket.tokens > 0
-        })
+        self.each(rate).for_each(|b| b.fill(per_second, now));
     }
 
     fn take(&mut self, rate: usize) {
@@ -227,10 +229,8 @@ impl<const N: usize> Source<'_, N> {
     /// Takes tokens away, with debts.
     fn owe(&mut self, rate: usize, tokens: u32, now: Instant) {
         let per_second = self.rates[rate];
-        for bucket in self.each(rate) {
-            bucket.fill(per_second, now);
-            bucket.owe(tokens, per_second, now);
-        }
+        self.fill(rate, now);
+        (self.each(rate)).for_each(|b| b.owe(tokens, per_second, now));
     }
 }
 
@@ -325,9 +325,8 @@ impl Answers {
     /// A host has broken the protocol of a layer above.
     pub(super) fn violated(&mut self, source: IpAddr, now: Instant) {
         let mut source = self.violations.of(source);
-        if source.has(0, now) {
-            source.take(0);
-        }
+        source.fill(0, now);
+        source.take(0);
     }
 
     /// Whether a host has broken the protocol of a layer above so often that its new association is
