@@ -6,7 +6,9 @@ use crate::peers::{
 use crate::raw::Raw;
 use crate::skipped;
 use byway_wire::chunk_type;
+use std::fs::File;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -308,6 +310,25 @@ fn a_signal_ends_advise_with_its_status_and_word() {
     }
 }
 
+/// A run of `s.toml` into the folder `out` that writes this file into a pipe: it is in the middle of it, and goes on as it is read.
+fn runs_into_a_pipe(dir: &Path, out: &str, file: &str, options: &[&str]) -> (Child, File) {
+    std::fs::create_dir_all(dir.join(out)).unwrap();
+    let pipe = dir.join(out).join(file);
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let run = byway()
+        .current_dir(dir)
+        .args(["run", "s.toml", "--out", out])
+        .args(options)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut read = File::open(&pipe).unwrap();
+    read.read_exact(&mut [0; 1000]).unwrap();
+    (run, read)
+}
+
 #[test]
 fn a_signal_in_a_run_leaves_no_part_of_a_capture() {
     const BULK: &str = "limit = \"60 s\"\n[[path]]\nrate = \"100 Mbit/s\"\ndelay = \"1 ms\"\n\
@@ -315,21 +336,7 @@ fn a_signal_in_a_run_leaves_no_part_of_a_capture() {
     let dir = folder("half-capture");
     std::fs::write(dir.join("s.toml"), BULK).unwrap();
     for (name, status) in signals() {
-        let out = dir.join(name);
-        std::fs::create_dir_all(&out).unwrap();
-        // It writes into a pipe, so that it is in the middle of the capture when the signal comes.
-        let pipe = out.join("1-one.pcapng-new");
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.unwrap().success());
-        let mut run = byway()
-            .current_dir(&dir)
-            .args(["run", "s.toml", "--pcap", "--out", name])
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut capture = std::fs::File::open(&pipe).unwrap();
-        capture.read_exact(&mut [0; 1000]).unwrap();
+        let (mut run, mut capture) = runs_into_a_pipe(&dir, name, "1-one.pcapng-new", &["--pcap"]);
         signal(&run, name);
         signal(&run, name);
         // The rest of it takes longer than the command needs to hear the signals.
@@ -340,7 +347,7 @@ fn a_signal_in_a_run_leaves_no_part_of_a_capture() {
             read < 4_000_000,
             "{name}: {read} bytes of a capture of 8 MB"
         );
-        let left: Vec<_> = std::fs::read_dir(&out).unwrap().collect();
+        let left: Vec<_> = std::fs::read_dir(dir.join(name)).unwrap().collect();
         assert!(left.is_empty(), "{name}: {left:?}");
     }
 }
@@ -353,20 +360,7 @@ fn a_signal_after_the_simulation_ends_a_run() {
     let dir = folder("page-unread");
     std::fs::write(dir.join("s.toml"), SHORT).unwrap();
     for (name, status) in signals() {
-        let out = dir.join(name);
-        std::fs::create_dir_all(&out).unwrap();
-        let pipe = out.join("report.html");
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.unwrap().success());
-        let mut run = byway()
-            .current_dir(&dir)
-            .args(["run", "s.toml", "--out", name])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut page = std::fs::File::open(&pipe).unwrap();
-        page.read_exact(&mut [0; 1000]).unwrap();
+        let (mut run, page) = runs_into_a_pipe(&dir, name, "report.html", &[]);
         signal(&run, name);
         assert_eq!(ends_within(&mut run, SOON), Some(status), "{name}");
         drop(page);

@@ -482,7 +482,8 @@ impl Ledger {
     }
 
     /// Calls `each` with every chunk in flight that left no later than `newest`, lowest
-    /// first. Not with one whose acknowledgement the peer took back: it had arrived, so its time says nothing. Costs what waits below the highest acknowledged sequence.
+    /// first. Not with one whose acknowledgement the peer took back: it had arrived, so its
+    /// time says nothing. Costs what waits below the highest acknowledged sequence.
     pub(crate) fn for_each_older(&self, newest: Instant, mut each: impl FnMut(u64, &Record)) {
         let mut older = |seq: u64, r: &Record| {
             if r.fate == Fate::InFlight && !r.reneged && r.sent_at <= newest {
