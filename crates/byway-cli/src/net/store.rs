@@ -8,15 +8,41 @@ use super::tree::{Put, Taken, Tree};
 use rustix::fs::OFlags;
 use rustix::process::{Resource, getrlimit};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 /// A shorter part of a file is not kept when its sender is gone: it takes a block of the disk all
 /// the same, and to send it again costs little. Strangers could leave any number of such.
 const KEPT: u64 = 4096;
+
+/// Which file it is, and when it was changed last. What another program writes, in place and of the same
+/// length, changes it; so does a new name, and new bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    file: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    pub(super) fn of(file: &Metadata) -> Stamp {
+        Stamp {
+            file: (file.dev(), file.ino()),
+            size: file.len(),
+            modified: (file.mtime(), file.mtime_nsec()),
+            changed: (file.ctime(), file.ctime_nsec()),
+        }
+    }
+
+    /// None if the file system does not say.
+    fn of_open(file: &File) -> Option<Stamp> {
+        Some(Stamp::of(&file.metadata().ok()?))
+    }
+}
 
 /// What is there of a sender's file.
 #[derive(Clone)]
@@ -27,22 +53,24 @@ pub(super) struct Found {
     hasher: Sha256,
     /// Whether the file has its own name already.
     complete: bool,
+    /// Of the file that they are in, as it was then; none if that is not known.
+    stamp: Option<Stamp>,
 }
 
 impl Found {
-    /// So many bytes, of which this is the hasher.
-    pub(super) fn of(have: u64, hasher: Sha256) -> Found {
+    /// So many bytes of a file, of which this is the hasher.
+    pub(super) fn of(have: u64, hasher: Sha256, stamp: Stamp) -> Found {
         Found {
             have,
             hasher,
             complete: false,
+            stamp: Some(stamp),
         }
     }
 
-    /// Whether it says how far a partial file of so many bytes is, or that the file is complete: then nothing
-    /// need be read.
-    pub(super) fn is_of(&self, partial: u64) -> bool {
-        self.complete || self.have == partial
+    /// Whether it says how far this partial file is, or that the file is complete: then nothing need be read.
+    pub(super) fn is_of(&self, partial: Stamp) -> bool {
+        self.complete || self.stamp == Some(partial)
     }
 
     fn nothing() -> Found {
@@ -50,6 +78,7 @@ impl Found {
             have: 0,
             hasher: Sha256::new(),
             complete: false,
+            stamp: None,
         }
     }
 
@@ -117,13 +146,14 @@ impl Store {
         let part = folder.dir.join(part);
         let found = match known {
             Some(known) if known.complete => {
-                let there = length(&folder.dir.join(name), name).ok().flatten();
-                Some(known).filter(|k| k.have == size && there == Some(size))
+                let there = plain(&folder.dir.join(name), name).ok().flatten();
+                let same = there.is_some_and(|there| known.stamp == Some(Stamp::of(&there)));
+                Some(known).filter(|k| k.have == size && same)
             }
-            known => match length(&part, name)? {
-                Some(n) if n <= size => match known {
-                    Some(known) if known.have == n => Some(known),
-                    _ => Some(read(&part, n).map_err(|e| format!("{name}: {e}"))?),
+            known => match plain(&part, name)? {
+                Some(there) if there.len() <= size => match known {
+                    Some(known) if known.is_of(Stamp::of(&there)) => Some(known),
+                    _ => Some(read(&part, there.len()).map_err(|e| format!("{name}: {e}"))?),
                 },
                 _ => None,
             },
@@ -162,13 +192,14 @@ impl Store {
 
     /// What was found, or what is there now that it is being written.
     pub(super) fn found(&self) -> Found {
-        if self.file.is_none() {
+        let Some(file) = &self.file else {
             return self.found.clone();
-        }
+        };
         Found {
             have: self.written,
             hasher: self.hasher.clone(),
             complete: false,
+            stamp: Stamp::of_open(file),
         }
     }
 
@@ -316,10 +347,11 @@ impl Store {
                 self.written, self.size
             ));
         }
-        let whole = Found {
+        let mut whole = Found {
             have: self.size,
             hasher: self.hasher.clone(),
             complete: true,
+            stamp: self.found.stamp,
         };
         let right = whole.hash() == *hash;
         let target = self.folder.dir.join(&name);
@@ -352,6 +384,7 @@ impl Store {
             self.make_room(&e);
             return Err(format!("{name}: {}", why_not(&e)));
         }
+        self.is_in_its_place()?;
         let (there, taken) = match (&self.within, &self.file) {
             (Some((tree, entry)), Some(file)) => {
                 match tree.put_file(entry, (&self.part, file), self.size)? {
@@ -360,10 +393,15 @@ impl Store {
                 }
             }
             _ => match self.give_name(&target)? {
-                None => return Ok(Finished::Named(target, whole)),
+                None => {
+                    // It has the new name.
+                    whole.stamp = self.file.as_ref().and_then(Stamp::of_open);
+                    return Ok(Finished::Named(target, whole));
+                }
                 Some(there) => (there, None),
             },
         };
+        whole.stamp = Stamp::of_open(&there);
         let compare = Compare {
             store: self,
             target,
@@ -373,12 +411,25 @@ impl Store {
         Ok(Finished::Compare(Box::new(compare), there))
     }
 
+    /// Whether the name of the partial file is still that of the file which was written.
+    fn is_in_its_place(&self) -> Result<(), String> {
+        let there = fs::symlink_metadata(&self.part).map(|there| Stamp::of(&there).file);
+        let written = self.file.as_ref().and_then(Stamp::of_open);
+        match (there, written) {
+            (Ok(there), Some(written)) if there == written.file => Ok(()),
+            _ => Err(format!(
+                "{}: the receiver's partial file was removed or replaced while it was written; send it again",
+                self.name
+            )),
+        }
+    }
+
     /// Gives the whole its name. If a file of the same length has it, returns that.
     fn give_name(&self, target: &Path) -> Result<Option<File>, String> {
         let (name, naming) = (&self.name, &self.folder.naming);
         let _alone = naming.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.folder.force && fs::symlink_metadata(target).is_ok() {
-            if length(target, name)? != Some(self.size) {
+            if plain(target, name)?.map(|there| there.len()) != Some(self.size) {
                 return Err(exists(name));
             }
             let there = File::open(target).map_err(|e| format!("{name}: {e}"))?;
@@ -436,10 +487,10 @@ fn exists(name: &str) -> String {
     format!("{name} exists already with other contents; the receiver replaces it only with --force")
 }
 
-/// The length of a plain file, if there is one.
-fn length(path: &Path, name: &str) -> Result<Option<u64>, String> {
+/// What is known of a plain file, if there is one.
+fn plain(path: &Path, name: &str) -> Result<Option<Metadata>, String> {
     match fs::symlink_metadata(path) {
-        Ok(m) if m.is_file() => Ok(Some(m.len())),
+        Ok(m) if m.is_file() => Ok(Some(m)),
         Ok(_) => Err(format!("{name} is there and is not a plain file")),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(format!("{name}: {e}")),
@@ -448,11 +499,9 @@ fn length(path: &Path, name: &str) -> Result<Option<u64>, String> {
 
 /// The first `have` bytes of a file.
 fn read(path: &Path, have: u64) -> io::Result<Found> {
-    Ok(Found {
-        have,
-        hasher: hash_front(File::open(path)?, have)?,
-        complete: false,
-    })
+    let file = File::open(path)?;
+    let stamp = Stamp::of(&file.metadata()?);
+    Ok(Found::of(have, hash_front(file, have)?, stamp))
 }
 
 #[cfg(test)]

@@ -71,16 +71,97 @@ fn a_file_that_was_cut_off_goes_on() {
     fs::remove_dir_all(&folder.dir).unwrap();
 }
 
+/// What another program writes into a file, of the same length. A clock of the file system ticks every few
+/// milliseconds.
+fn change(path: &Path, bytes: &[u8]) {
+    let stamp = || Stamp::of(&fs::metadata(path).unwrap());
+    let before = stamp();
+    while stamp() == before {
+        let file = File::options().write(true).open(path).unwrap();
+        file.write_all_at(bytes, 0).unwrap();
+    }
+    assert_eq!(fs::read(path).unwrap(), bytes);
+}
+
 #[test]
 fn what_is_known_is_not_read_and_what_has_changed_is() {
     let folder = folder("known", false);
+    let part = folder.dir.join("a.1.part");
+    let found = |known: Found| {
+        let store = Store::open(&folder, "a", "a.1.part", 6, Some(known)).unwrap();
+        store.found().hash()
+    };
     let known = written(&folder, "a.1.part", 6, b"abc").found();
-    fs::write(folder.dir.join("a.1.part"), b"ABC").unwrap();
-    let store = Store::open(&folder, "a", "a.1.part", 6, Some(known.clone())).unwrap();
-    assert_eq!(store.found().hash(), hash(b"abc"), "not read");
-    fs::write(folder.dir.join("a.1.part"), b"ABCD").unwrap();
-    let store = Store::open(&folder, "a", "a.1.part", 6, Some(known)).unwrap();
-    assert_eq!(store.found().hash(), hash(b"ABCD"));
+    let stamp = Stamp::of(&fs::metadata(&part).unwrap());
+    let other = Found::of(3, Sha256::new_with_prefix(b"xyz"), stamp);
+    assert_eq!(found(other), hash(b"xyz"), "not read");
+    change(&part, b"ABC");
+    assert_eq!(found(known.clone()), hash(b"ABC"), "of the same length");
+    fs::write(&part, b"ABCD").unwrap();
+    assert_eq!(found(known), hash(b"ABCD"));
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+/// Another program, or a person, has changed a file that is complete. Its sender comes back.
+#[test]
+fn a_complete_file_that_was_changed_in_place_comes_again() {
+    let folder = folder("changed", false);
+    let target = folder.dir.join("a");
+    let bytes = vec![7; SMALL as usize + 1];
+    let size = bytes.len() as u64;
+    let store = written(&folder, "a.1.part", size, &bytes);
+    let (_, whole) = finish(store, &hash(&bytes)).unwrap();
+    change(&target, &vec![8; bytes.len()]);
+    // One that keeps what is there, and one that replaces it.
+    for (folder, forced) in [(folder.clone(), false), (forced(&folder), true)] {
+        let known = Some(whole.clone());
+        let mut again = Store::open(&folder, "a", "a.1.part", size, known).unwrap();
+        assert_eq!(again.found().have(), 0);
+        again.start(0).unwrap();
+        again.write(&bytes).unwrap();
+        let ended = finish(again, &hash(&bytes)).map(|_| ());
+        assert_eq!(ended.is_ok(), forced, "{ended:?}");
+        let there = if forced { 7 } else { 8 };
+        assert!(fs::read(&target).unwrap().iter().all(|b| *b == there));
+    }
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+/// Of two senders with the same file the second one has it compared, and comes back.
+#[test]
+fn a_file_that_was_compared_and_then_changed_in_place_comes_again() {
+    let folder = folder("compared", false);
+    let target = folder.dir.join("a");
+    fs::write(&target, b"abc").unwrap();
+    let (_, whole) = finish(written(&folder, "a.2.part", 3, b"abc"), &hash(b"abc")).unwrap();
+    let again = || Store::open(&folder, "a", "a.2.part", 3, Some(whole.clone())).unwrap();
+    assert_eq!(again().found().have(), 3);
+    change(&target, b"abX");
+    assert_eq!(again().found().have(), 0);
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+#[test]
+fn a_partial_file_that_was_replaced_gets_no_name() {
+    let folder = folder("replaced", false);
+    let part = folder.dir.join("a.1.part");
+    let outside = folder.dir.join("outside");
+    fs::write(&outside, b"mine").unwrap();
+    let replace: [&dyn Fn(); 3] = [
+        &|| {},
+        &|| std::os::unix::fs::symlink(&outside, &part).unwrap(),
+        &|| fs::write(&part, b"XYZ").unwrap(),
+    ];
+    for replace in replace {
+        let store = written(&folder, "a.1.part", 3, b"abc");
+        fs::remove_file(&part).unwrap();
+        replace();
+        let refused = finish(store, &hash(b"abc")).err().unwrap();
+        assert!(refused.contains("removed or replaced"), "{refused}");
+        assert!(!folder.dir.join("a").exists());
+        let _ = fs::remove_file(&part);
+    }
+    assert_eq!(fs::read(&outside).unwrap(), b"mine");
     fs::remove_dir_all(&folder.dir).unwrap();
 }
 

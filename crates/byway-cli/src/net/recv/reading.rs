@@ -9,8 +9,9 @@ use super::aside::aside;
 use crate::failure::Failure;
 use crate::net::hashes::Front;
 use crate::net::protocol::Hash;
-use crate::net::store::Found;
+use crate::net::store::{Found, Stamp};
 use crate::net::turns::Turn;
+use sha2::Digest;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -73,21 +74,20 @@ impl Job<'_> {
         known: Option<Found>,
     ) -> Result<io::Result<Option<Found>>, Failure> {
         let plain = fs::symlink_metadata(part).ok().filter(|m| m.is_file());
-        let there = plain
-            .map(|m| m.len())
-            .filter(|have| (1..=size).contains(have));
-        let Some(have) = there else {
+        let Some(there) = plain.filter(|m| (1..=size).contains(&m.len())) else {
             return Ok(Ok(known));
         };
-        if known.as_ref().is_some_and(|known| known.is_of(have)) {
+        let stamp = Stamp::of(&there);
+        if known.as_ref().is_some_and(|known| known.is_of(stamp)) {
             return Ok(Ok(known));
         }
         let file = match File::open(part) {
             Ok(file) => file,
             Err(e) => return Ok(Err(e)),
         };
+        let have = there.len();
         let read = self.hash(Front::of(file, have)).await?;
-        Ok(read.map(|front| Some(Found::of(have, front.hasher))))
+        Ok(read.map(|front| Some(Found::of(have, front.hasher, stamp))))
     }
 
     /// Whether a file has this hash.
@@ -101,6 +101,6 @@ impl Job<'_> {
         hash: &Hash,
     ) -> Result<bool, Failure> {
         let read = self.hash(Front::of(file, size)).await?;
-        Ok(read.is_ok_and(|front| Found::of(size, front.hasher).hash() == *hash))
+        Ok(read.is_ok_and(|front| Hash::from(front.hasher.finalize()) == *hash))
     }
 }
