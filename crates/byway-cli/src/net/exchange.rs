@@ -39,6 +39,12 @@ impl<'a> Exchange<'a> {
         self.channel.send(message).await
     }
 
+    /// Whether the peer has acknowledged all that was sent.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        let stats = self.channel.association().stats();
+        stats.bytes_acked >= stats.bytes_queued
+    }
+
     /// The next message; none when the peer has shut down in good order.
     ///
     /// Cancel safe: parts that have come are kept.

@@ -9,7 +9,7 @@ use crate::spoken;
 use byway::{Association, Endpoint, EndpointOptions};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 use byway_wire::Data;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -243,6 +243,36 @@ fn heartbeats_alone_do_not_hold_a_sender() {
         let why = "took nothing of what waits for 500 ms (--give-up)";
         assert!(said.contains(why), "{said}");
     }
+}
+
+/// A receiver may have to read many gigabytes before it answers, so nothing ends this. But it is said.
+#[test]
+fn a_sender_says_that_its_receiver_does_not_answer() {
+    let dir = folder("no-answer");
+    let file = peers::endless(&dir);
+    let said = runtime().block_on(bounded(async {
+        let endpoint = endpoint(5001);
+        let to = endpoint.local_addresses()[0].to_string();
+        let mut child = byway()
+            .args(["send", file.to_str().unwrap(), "--to", &to])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let _association = endpoint.accept().await.unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let (tell, told) = std::sync::mpsc::channel();
+        let reader = std::thread::spawn(move || {
+            let mut lines = said.lines().map(Result::unwrap);
+            let _ = tell.send(lines.find(|line| line.contains("no answer")));
+        });
+        let line = told.recv_timeout(Duration::from_secs(60));
+        let _ = child.kill();
+        reader.join().unwrap();
+        child.wait().unwrap();
+        line.ok().flatten().unwrap_or_default()
+    }));
+    let why = "no answer to the offer for 10 s: the receiver has all that was sent";
+    assert!(said.contains(why), "{said}");
 }
 
 /// Nobody writes for three times as long as the --give-up of `cat`: there is nothing that the other side has to

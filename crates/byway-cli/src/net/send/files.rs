@@ -9,6 +9,7 @@ use super::source::{Source, Stored};
 use super::under::{self, Under};
 use super::walk::Folder;
 use crate::failure::{Failure, Kind};
+use crate::net::about::about;
 use crate::net::exchange::{Exchange, strange};
 use crate::net::progress::Progress;
 use crate::net::protect::Channel;
@@ -19,7 +20,12 @@ use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use tokio::time::Instant;
+use std::pin::pin;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// The user is told of an answer that has not come for so long.
+const UNANSWERED: Duration = Duration::from_secs(10);
 
 /// Sends all that are not stored.
 pub(super) async fn all_files(
@@ -204,9 +210,27 @@ impl Line<'_> {
         }
     }
 
-    /// Waits for the next answer.
+    /// Waits for the next answer. That takes as long as the receiver reads what it has, which has no bound; so the
+    /// user is told of it, each time twice as late.
     pub(super) async fn answer(&mut self, waiting_for: &str) -> Result<(), Failure> {
-        let answer = self.answers.expect(waiting_for).await?;
+        let answer = {
+            let mut answer = pin!(self.answers.expect(waiting_for));
+            let (mut waited, mut next) = (Duration::ZERO, UNANSWERED);
+            loop {
+                if let Ok(answer) = timeout(next, answer.as_mut()).await {
+                    break answer?;
+                }
+                waited += next;
+                next = waited;
+                // Otherwise the paths or the receiver's window are what it waits for, and others say so.
+                if self.exchange.is_acknowledged() {
+                    let time = about(waited);
+                    self.progress.say(&format!(
+                        "no {waiting_for} for {time}: the receiver has all that was sent, and may be reading a file; Ctrl-C ends"
+                    ));
+                }
+            }
+        };
         self.take(answer)
     }
 
