@@ -261,6 +261,14 @@ impl Association {
         }
     }
 
+    /// Whether the peer has shut down: all that it sent has come, and it has nothing more to send. The association
+    /// ends when the peer has all of this side and its last packet has come, SHUTDOWN COMPLETE, which may be lost.
+    #[must_use]
+    pub fn peer_has_shut_down(&self) -> bool {
+        self.shared()
+            .with(|state| state.peer_has_shut_down(self.id()))
+    }
+
     /// Aborts the association (RFC 9260 section 9.1). The ABORT carries at most 256
     /// bytes of `reason`. Queued and unacknowledged messages are lost.
     ///

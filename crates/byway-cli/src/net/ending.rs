@@ -19,6 +19,15 @@ const ABORTS: Duration = Duration::from_millis(300);
 /// long file cannot be cancelled.
 const GRACE: Duration = Duration::from_millis(600);
 
+/// Nothing is left to say but SHUTDOWN ACK and SHUTDOWN COMPLETE. If the last one is lost, nobody sends it again, as the
+/// other process has ended; and for that long one that has missed the first one can ask again.
+const LAST_PACKETS: Duration = Duration::from_secs(15);
+
+/// The end of an association in which all is said, whose last packets may be lost. Whether it has ended.
+pub(super) async fn last_packets(ended: impl Future) -> bool {
+    tokio::time::timeout(LAST_PACKETS, ended).await.is_ok()
+}
+
 /// For the other side.
 fn reason(told: Told) -> &'static [u8] {
     match told {

@@ -1,6 +1,6 @@
 //! `byway listen` and `byway cat`: bytes from one process to another.
 
-use super::ending::Ending;
+use super::ending::{Ending, last_packets};
 use super::inspect;
 use super::log::Log;
 use super::open::{self, Unacknowledged, abort_for, connect, prefer, serve};
@@ -68,7 +68,8 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
             failure = watch.run(|| Some(&progress), &meter, step, None, GiveUp::NothingCame(Limit::of(args.give_up))) => Err(failure),
         };
         traffic.note(&channel.association().paths());
-        result
+        result?;
+        Ok(last_packets(channel.association().closed()).await)
     };
     let result = tokio::select! {
         result = work => result,
@@ -77,7 +78,8 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
     progress.end();
     let below = open::refused(&endpoint);
     match &result {
-        Ok(()) => ending.close(endpoint).await,
+        Ok(true) => ending.close(endpoint).await,
+        Ok(false) => ending.abort(endpoint, b"all has come").await,
         Err(failure) => ending.abort(endpoint, failure.reason()).await,
     }
     report(
@@ -89,7 +91,7 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         (result.as_ref().err(), None),
         Some(below),
     );
-    result
+    result.map(|_| ())
 }
 
 /// The first association that may send here.

@@ -8,7 +8,7 @@ mod tree;
 
 use super::claims::Claims;
 use super::descriptors;
-use super::ending::Ending;
+use super::ending::{Ending, last_packets};
 use super::exchange::{Exchange, FILES};
 use super::inbox::Folder;
 use super::inspect;
@@ -483,6 +483,9 @@ impl<'a> Job<'a> {
             None => Ok(()),
         };
         self.untold.set(result.is_ok() && told.is_err());
+        if result.is_ok() {
+            last_packets(self.association.closed()).await;
+        }
         result.and(told)
     }
 

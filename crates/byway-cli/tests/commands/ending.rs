@@ -1,9 +1,11 @@
 //! How the commands with sockets end for a signal, and what the other side learns of it.
 
 use crate::peers::{
-    Server, byway, endless, ends_within, folder, ignores_hang_up, signal, takes_signals, wait_for,
+    Server, byway, endless, ends_within, folder, ignores_hang_up, run, signal, takes_signals, text,
+    wait_for,
 };
 use crate::raw::Raw;
+use crate::relay::{Relay, Way, chunks};
 use crate::skipped;
 use byway_wire::chunk_type;
 use std::fs::File;
@@ -52,6 +54,71 @@ fn transfer(name: &str) -> (Server, Child) {
         .unwrap();
     wait_for(&inbox, "endless.bin");
     (server, send)
+}
+
+/// Somebody on the way to a server, behind whom nothing that has a chunk of this type gets on in this direction, nor what
+/// comes after it.
+fn deaf_from(server: &Server, way: Way, kind: u8) -> Relay {
+    let mut deaf = false;
+    let first = server.addresses.split(',').next().unwrap();
+    Relay::start(first.parse().unwrap(), move |to, packet| {
+        deaf |= chunks(&packet).iter().any(|(_, of, _)| *of == kind);
+        match deaf && to == way {
+            true => Vec::new(),
+            false => vec![(to, packet)],
+        }
+    })
+}
+
+/// cat -> SHUTDOWN COMPLETE -> lost, and the `cat` has ended: nobody answers the SHUTDOWN ACK that follows.
+#[test]
+fn a_pipe_whose_last_packet_is_lost_ends_well() {
+    let server = Server::start(&["listen"]);
+    let relay = deaf_from(&server, Way::ToServer, chunk_type::SHUTDOWN_COMPLETE);
+    let mut cat = byway()
+        .args(["cat", "--to", &relay.address.to_string()])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    cat.stdin.take().unwrap().write_all(b"all").unwrap();
+    assert_eq!(cat.wait().unwrap().code(), Some(0), "{}", said(&mut cat));
+    let (status, received, said) = server.finish();
+    assert_eq!((status, &received[..]), (Some(0), &b"all"[..]), "{said}");
+}
+
+/// send -> SHUTDOWN COMPLETE -> lost, after the file was stored.
+#[test]
+fn a_transfer_whose_last_packet_is_lost_is_a_whole_one() {
+    let dir = folder("last-packet");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, b"all").unwrap();
+    let server = Server::start(&["recv", "--once", "--dir", inbox.to_str().unwrap()]);
+    let relay = deaf_from(&server, Way::ToServer, chunk_type::SHUTDOWN_COMPLETE);
+    let to = relay.address.to_string();
+    let sent = run(&["send", file.to_str().unwrap(), "--to", &to]);
+    assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
+    let (status, _, said) = server.finish();
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"all");
+}
+
+/// recv -> STORED -> send -> SHUTDOWN -> recv, and no answer comes.
+#[test]
+fn a_receiver_that_vanishes_when_all_is_stored_holds_no_sender() {
+    let dir = folder("vanishes");
+    let file = dir.join("a.bin");
+    std::fs::write(&file, b"all").unwrap();
+    let server = Server::start(&["recv", "--dir", dir.join("inbox").to_str().unwrap()]);
+    let relay = deaf_from(&server, Way::ToClient, chunk_type::SHUTDOWN);
+    let to = relay.address.to_string();
+    let mut send = byway()
+        .args(["send", file.to_str().unwrap(), "--to", &to])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let status = ends_within(&mut send, Duration::from_secs(40));
+    assert_eq!(status, Some(0), "{}", said(&mut send));
 }
 
 /// Each with the exit status.

@@ -169,6 +169,11 @@ impl State {
         }
     }
 
+    /// Whether the peer has shut down.
+    pub(crate) fn peer_has_shut_down(&self, id: AssocId) -> bool {
+        self.entries.get(&id).is_some_and(|e| e.peer_shutdown)
+    }
+
     /// Waits for the end of an association.
     pub(crate) fn poll_closed(&mut self, id: AssocId, waker: &Waker) -> Poll<Closed> {
         let Some(entry) = self.entries.get_mut(&id) else {

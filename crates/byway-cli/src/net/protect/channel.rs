@@ -183,7 +183,7 @@ impl Channel {
                 Err(failure) => return Err(failure),
             }
         }
-        match self.association.closed().await {
+        match self.end_of_peer().await {
             Closed::Gracefully if self.is_complete() => Ok(None),
             Closed::Gracefully => Err(Failure::new(
                 Kind::Refused,
@@ -202,9 +202,17 @@ impl Channel {
                 Some(_) => return Err(self.broken("a message before it was let in".to_owned())),
             }
         }
-        match self.association.closed().await {
+        match self.end_of_peer().await {
             Closed::Gracefully => Ok(None),
             lost => Err(lost.into()),
+        }
+    }
+
+    /// How the other side has ended. Its SHUTDOWN says that all has come, whatever happens to the packets after it.
+    async fn end_of_peer(&self) -> Closed {
+        match self.association.peer_has_shut_down() {
+            true => Closed::Gracefully,
+            false => self.association.closed().await,
         }
     }
 
