@@ -336,12 +336,13 @@ impl Store {
     /// Checks the whole and gives it its name.
     ///
     /// # Errors
-    /// When bytes are missing or damaged (what is here is then removed), another file has
-    /// the name (what is here then stays, for a receiver with --force), or the file system
-    /// refuses.
+    /// When bytes are missing (the sender may go on from what is here, if that is worth a file), they are
+    /// damaged (what is here is then removed), another file has the name (what is here then stays, for a receiver
+    /// with --force), or the file system refuses.
     pub(super) fn finish(mut self, hash: &Hash) -> Result<Finished, String> {
         let name = self.name.clone();
         if self.written != self.size {
+            self.let_go();
             return Err(format!(
                 "{name}: {} of {} bytes arrived",
                 self.written, self.size
@@ -428,6 +429,11 @@ impl Store {
     fn give_name(&self, target: &Path) -> Result<Option<File>, String> {
         let (name, naming) = (&self.name, &self.folder.naming);
         let _alone = naming.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.folder.force && fs::symlink_metadata(target).is_ok_and(|there| there.is_dir()) {
+            return Err(format!(
+                "{name} is a folder at the receiver, which --force does not replace"
+            ));
+        }
         if !self.folder.force && fs::symlink_metadata(target).is_ok() {
             if plain(target, name)?.map(|there| there.len()) != Some(self.size) {
                 return Err(exists(name));

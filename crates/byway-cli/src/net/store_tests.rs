@@ -260,6 +260,23 @@ fn no_more_bytes_than_offered_are_taken() {
     assert!(store.start(1).unwrap_err().contains("begun at 1"));
     let short = finish(store, &hash(b"")).err().unwrap();
     assert!(short.contains("0 of 2 bytes"), "{short}");
+    // A short part is not worth a file.
+    let short = finish(written(&folder, "a.1.part", 2, b"a"), &hash(b"a"));
+    assert!(short.err().unwrap().contains("1 of 2 bytes"));
+    assert!(!folder.dir.join("a.1.part").exists());
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+#[test]
+fn a_folder_is_not_replaced_by_a_file() {
+    let folder = folder("folder", true);
+    fs::create_dir(folder.dir.join("a")).unwrap();
+    let refused = finish(written(&folder, "a.1.part", 1, b"a"), &hash(b"a"));
+    let refused = refused.err().unwrap();
+    assert!(
+        refused.contains("a is a folder at the receiver"),
+        "{refused}"
+    );
     fs::remove_dir_all(&folder.dir).unwrap();
 }
 

@@ -247,6 +247,12 @@ impl Tree {
                     .map_err(io::Error::from)
                     .and_then(|()| make())
             }
+            _ if self.folder.force => {
+                let shown = self.shown(entry);
+                return Err(format!(
+                    "{shown} is there and is neither a file nor a link; --force does not replace it"
+                ));
+            }
             _ => return Err(self.exists(entry)),
         };
         made.map_err(|e| self.why(entry, &e))

@@ -190,6 +190,15 @@ fn a_folder_belongs_to_who_began_it() {
     forced.put(&forced.tree(3), "a", "third").unwrap();
     assert_eq!(std_fs::read(inbox.path("F/a")).unwrap(), b"third");
     assert!(!forced.tree(3).is_senders());
+    // But no folder is replaced.
+    let link = Entry {
+        what: What::Link {
+            target: "a".to_owned(),
+        },
+        ..entry("sub", 0)
+    };
+    let refused = forced.tree(3).put_link(&link, "a").unwrap_err();
+    assert!(refused.contains("--force does not replace it"), "{refused}");
 }
 
 #[test]
