@@ -8,7 +8,7 @@ mod under;
 mod walk;
 
 use super::address;
-use super::ending::{Ending, last_packets};
+use super::ending::Ending;
 use super::entry::{Entry, What};
 use super::exchange::FILES;
 use super::identity::Identity;
@@ -347,7 +347,6 @@ async fn once(
         failure = watch.run(|| Some(progress), run.meter, done, None, GiveUp::Refusing(args.give_up)) => Err(failure),
     };
     run.traffic.note(&association.paths());
-    let mut ended = true;
     match &mut result {
         Ok(()) => {
             done();
@@ -355,12 +354,9 @@ async fn once(
             run.meter.borrow_mut().update(steps, || progress.place());
             // Every file is confirmed: how the association ends matters no more.
             let _ = channel.end().await;
-            let shutdown = async {
-                if let Err(lost) = association.shutdown().await {
-                    progress.say(&format!("all files are stored; then {lost}"));
-                }
-            };
-            ended = last_packets(shutdown).await;
+            if let Err(lost) = association.shutdown().await {
+                progress.say(&format!("all files are stored; then {lost}"));
+            }
         }
         Err(failure) => {
             abort_for(association, failure);
@@ -371,10 +367,7 @@ async fn once(
     }
     run.traffic.next();
     drop(channel);
-    match ended {
-        true => ending.close(endpoint).await,
-        false => ending.abort(endpoint, b"all files are stored").await,
-    }
+    ending.close(endpoint).await;
     result.map_err(|e| (e, true))
 }
 

@@ -14,7 +14,7 @@
 //! translator has restarted. The peer is there, and sends again by itself. So there it never ends
 //! the association.
 
-use super::{Association, Control, Ctx, State};
+use super::{Association, Control, Ctx};
 use crate::api::{IcmpMessage, LossReason};
 use crate::path::PathId;
 use crate::refusals::Rule;
@@ -93,10 +93,7 @@ impl Association {
                 }
             }
             IcmpMessage::PortUnreachable => {
-                // Who was called may hear it of a peer whose translator has forgotten its port. When all is said
-                // there is nothing to lose: the peer's process has ended, and SHUTDOWN COMPLETE was lost.
-                let all_said = matches!(self.state, State::ShutdownAckSent);
-                if (!self.setup.accepted || all_said) && self.has_lost_its_stack(ctx.now) {
+                if !self.setup.accepted && self.has_lost_its_stack(ctx.now) {
                     self.lose(ctx, LossReason::PortUnreachable);
                 } else {
                     self.on_unreachable(ctx, path);

@@ -378,35 +378,6 @@ fn port_unreachable_leads_a_set_up_to_the_next_address() {
     assert_eq!(lost(&mut p), Some(LossReason::PortUnreachable));
 }
 
-/// The process that shut down has ended, and its last packet was lost: who was called is told of the port, too, when
-/// all is said, and not before.
-#[test]
-fn port_unreachable_ends_a_shutdown_whose_last_packet_was_lost() {
-    let told_twice = |p: &mut Pair| {
-        let quoted = p.sent.iter().rfind(|q| q.from == Z).unwrap().bytes[..8].to_vec();
-        for _ in 0..2 {
-            p.with(Z, |now, e, _| {
-                e.handle_icmp(now, address(0, A), &quoted, IcmpMessage::PortUnreachable);
-            });
-            p.run(1000);
-        }
-        p.state(Z)
-    };
-    let mut p = sending(1, &plain());
-    p.cut(&[0]);
-    assert_eq!(told_twice(&mut p), "ESTABLISHED");
-    let mut p = sending(1, &plain());
-    p.shutdown(A);
-    // A -> SHUTDOWN COMPLETE -> lost
-    while p.state(Z) != "SHUTDOWN-ACK-SENT" {
-        p.run(1);
-    }
-    p.cut(&[0]);
-    p.run(100);
-    assert_eq!(p.state(Z), "SHUTDOWN-ACK-SENT");
-    assert_eq!(told_twice(&mut p), "CLOSED");
-}
-
 /// A process that was killed: the path is doubted, and the association ends with the second word
 /// after RTO.Initial, if nothing was heard in between.
 #[test]
