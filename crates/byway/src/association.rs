@@ -261,8 +261,11 @@ impl Association {
         }
     }
 
-    /// Whether the peer has shut down: all that it sent has come, and it has nothing more to send. The association
-    /// ends when the peer has all of this side and its last packet has come, SHUTDOWN COMPLETE, which may be lost.
+    /// Whether the peer has shut down: it has sent SHUTDOWN, which an endpoint does when all that it sent was
+    /// acknowledged (RFC 9260 section 9.2). What has come can still be [received](Self::recv), and nothing more
+    /// comes. The association ends later: when the peer has all of this side, and its last packet has come, SHUTDOWN
+    /// COMPLETE, which may be lost. It stays true when the association is lost then, but for
+    /// [`LossReason::OutOfMemory`](crate::LossReason), which throws away what was not received.
     #[must_use]
     pub fn peer_has_shut_down(&self) -> bool {
         self.shared()

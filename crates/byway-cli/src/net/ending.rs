@@ -7,7 +7,7 @@ use super::record::Record;
 use crate::failure::{Failure, Kind};
 use crate::signals::{Signals, Told};
 use crate::terminal::{finish_saying, say, say_beside};
-use byway::Endpoint;
+use byway::{Association, Endpoint};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -19,12 +19,16 @@ const ABORTS: Duration = Duration::from_millis(300);
 /// long file cannot be cancelled.
 const GRACE: Duration = Duration::from_millis(600);
 
-/// Nothing is left to say but SHUTDOWN ACK and SHUTDOWN COMPLETE. If the last one is lost, nobody sends it again, as the
-/// other process has ended; and for that long one that has missed the first one can ask again.
+/// SHUTDOWN COMPLETE is not repeated: a side that waits for it does so for this long. Where SHUTDOWN ACK is lost, the
+/// other side repeats SHUTDOWN, and is answered in this time.
 const LAST_PACKETS: Duration = Duration::from_secs(15);
 
-/// The end of an association in which all is said, whose last packets may be lost. Whether it has ended.
-pub(super) async fn last_packets(ended: impl Future) -> bool {
+/// The reason for a side that has missed SHUTDOWN ACK.
+pub(super) const ALL_HAS_COME: &[u8] = b"all has come";
+
+/// Waits for the last packets of an association whose other side has shut down. Whether it has ended.
+pub(super) async fn last_packets(association: &Association) -> bool {
+    let ended = association.closed();
     tokio::time::timeout(LAST_PACKETS, ended).await.is_ok()
 }
 

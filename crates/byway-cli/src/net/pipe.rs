@@ -1,6 +1,6 @@
 //! `byway listen` and `byway cat`: bytes from one process to another.
 
-use super::ending::{Ending, last_packets};
+use super::ending::{ALL_HAS_COME, Ending, last_packets};
 use super::inspect;
 use super::log::Log;
 use super::open::{self, Unacknowledged, abort_for, connect, prefer, serve};
@@ -17,7 +17,7 @@ use crate::failure::{Failure, Kind};
 use crate::net::args::{CatArgs, ListenArgs};
 use crate::settings::config;
 use crate::terminal::{say, say_json};
-use byway::{Association, Closed, Endpoint, Message};
+use byway::{Association, Closed, Endpoint, LossReason, Message};
 use byway_lab::show;
 use byway_tls::Service;
 use std::cell::{Cell, RefCell};
@@ -69,7 +69,7 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         };
         traffic.note(&channel.association().paths());
         result?;
-        Ok(last_packets(channel.association().closed()).await)
+        Ok(last_packets(channel.association()).await)
     };
     let result = tokio::select! {
         result = work => result,
@@ -79,7 +79,7 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
     let below = open::refused(&endpoint);
     match &result {
         Ok(true) => ending.close(endpoint).await,
-        Ok(false) => ending.abort(endpoint, b"all has come").await,
+        Ok(false) => ending.abort(endpoint, ALL_HAS_COME).await,
         Err(failure) => ending.abort(endpoint, failure.reason()).await,
     }
     report(
@@ -256,7 +256,16 @@ async fn from_input(
         bytes.set(bytes.get() + n as u64);
     }
     channel.end().await?;
-    association.shutdown().await.map_err(Failure::from)
+    match association.shutdown().await {
+        // SHUTDOWN ACK was lost, again and again.
+        Err(lost) if has_all(&lost) => Ok(()),
+        ended => ended.map_err(Failure::from),
+    }
+}
+
+/// Whether the other side ended because it had everything.
+fn has_all(lost: &Closed) -> bool {
+    matches!(lost, Closed::Lost { reason: LossReason::AbortedByPeer(why), undelivered_messages: 0 } if why.as_bytes() == ALL_HAS_COME)
 }
 
 fn report(

@@ -453,6 +453,7 @@ impl<'a> Job<'a> {
             failure = watch.run(show, &self.meter, || self.step(), Some(&self.moves), give_up) => Err(failure),
         };
         self.traffic.note(&self.association.paths());
+        let has_shut_down = result.is_ok();
         let result = match result {
             Ok(()) => {
                 let lacking = outcome::lacking(&self.folders.borrow());
@@ -483,8 +484,8 @@ impl<'a> Job<'a> {
             None => Ok(()),
         };
         self.untold.set(result.is_ok() && told.is_err());
-        if result.is_ok() {
-            last_packets(self.association.closed()).await;
+        if has_shut_down {
+            last_packets(self.association).await;
         }
         result.and(told)
     }

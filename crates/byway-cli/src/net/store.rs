@@ -39,7 +39,7 @@ impl Stamp {
     }
 
     /// None if the file system does not say.
-    fn of_open(file: &File) -> Option<Stamp> {
+    pub(super) fn of_open(file: &File) -> Option<Stamp> {
         Some(Stamp::of(&file.metadata().ok()?))
     }
 }
@@ -71,6 +71,12 @@ impl Found {
     /// Whether it says how far this partial file is, or that the file is complete: then nothing need be read.
     pub(super) fn is_of(&self, partial: Stamp) -> bool {
         self.complete || self.stamp == Some(partial)
+    }
+
+    /// Whether the file with this name is still the one that was found, of its length and not changed since.
+    fn is_still(&self, path: &Path) -> bool {
+        let there = fs::symlink_metadata(path).map(|there| Stamp::of(&there));
+        there.is_ok_and(|there| self.stamp == Some(there) && there.size == self.have)
     }
 
     fn nothing() -> Found {
@@ -146,13 +152,13 @@ impl Store {
         let part = folder.dir.join(part);
         let found = match known {
             Some(known) if known.complete => {
-                let there = plain(&folder.dir.join(name), name).ok().flatten();
-                let same = there.is_some_and(|there| known.stamp == Some(Stamp::of(&there)));
-                Some(known).filter(|k| k.have == size && same)
+                Some(known).filter(|k| k.have == size && k.is_still(&folder.dir.join(name)))
             }
             known => match plain(&part, name)? {
                 Some(there) if there.len() <= size => match known {
                     Some(known) if known.is_of(Stamp::of(&there)) => Some(known),
+                    // It takes long to read it, and others wait.
+                    Some(_) if there.len() > 0 => return Err(changed(name)),
                     _ => Some(read(&part, there.len()).map_err(|e| format!("{name}: {e}"))?),
                 },
                 _ => None,
@@ -294,7 +300,12 @@ impl Store {
                 options.mode(0o600);
             }
             let file = options.open(&self.part)?;
-            file.set_len(self.begun.unwrap_or_default())?;
+            let begun = self.begun.unwrap_or_default();
+            if begun > 0 && self.found.stamp != Stamp::of_open(&file) {
+                // While the sender hashed its own.
+                return Err(io::Error::other(CHANGED));
+            }
+            file.set_len(begun)?;
             self.file = Some(file);
         }
         self.file
@@ -358,6 +369,8 @@ impl Store {
         let target = self.folder.dir.join(&name);
         if self.begun.is_none() {
             return match right {
+                // It has its name already.
+                true if !self.found.is_still(&target) => Err(changed(&name)),
                 true => Ok(Finished::Named(target, whole)),
                 false => Err(exists(&name)),
             };
@@ -487,6 +500,13 @@ fn why_not(why: &io::Error) -> String {
         ),
         None => why.to_string(),
     }
+}
+
+/// Another program has changed what is here of a file.
+const CHANGED: &str = "what the receiver has of it was changed meanwhile; send it again";
+
+fn changed(name: &str) -> String {
+    format!("{name}: {CHANGED}")
 }
 
 fn exists(name: &str) -> String {

@@ -88,17 +88,45 @@ fn what_is_known_is_not_read_and_what_has_changed_is() {
     let folder = folder("known", false);
     let part = folder.dir.join("a.1.part");
     let found = |known: Found| {
-        let store = Store::open(&folder, "a", "a.1.part", 6, Some(known)).unwrap();
-        store.found().hash()
+        let store = Store::open(&folder, "a", "a.1.part", 6, Some(known));
+        store.map(|store| store.found().hash())
     };
     let known = written(&folder, "a.1.part", 6, b"abc").found();
     let stamp = Stamp::of(&fs::metadata(&part).unwrap());
     let other = Found::of(3, Sha256::new_with_prefix(b"xyz"), stamp);
-    assert_eq!(found(other), hash(b"xyz"), "not read");
+    assert_eq!(found(other).unwrap(), hash(b"xyz"), "not read");
     change(&part, b"ABC");
-    assert_eq!(found(known.clone()), hash(b"ABC"), "of the same length");
+    let why = found(known.clone()).unwrap_err();
+    assert!(
+        why.contains("a: what the receiver has of it was changed"),
+        "{why}"
+    );
     fs::write(&part, b"ABCD").unwrap();
-    assert_eq!(found(known), hash(b"ABCD"));
+    assert!(found(known).is_err());
+    let store = open(&folder, "a.1.part", 6);
+    assert_eq!(store.found().hash(), hash(b"ABCD"), "read");
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+/// The sender hashes its own meanwhile, which may take minutes.
+#[test]
+fn what_is_changed_between_the_offer_and_the_first_byte_is_not_gone_on_with() {
+    let folder = folder("meanwhile", false);
+    let part = folder.dir.join("a.1.part");
+    drop(written(&folder, "a.1.part", 6, b"abc"));
+    let mut again = open(&folder, "a.1.part", 6);
+    again.start(3).unwrap();
+    change(&part, b"ABC");
+    let why = again.write(b"def").unwrap_err();
+    assert!(why.contains("changed meanwhile"), "{why}");
+    assert_eq!(fs::read(&part).unwrap(), b"ABC");
+    // One that is complete.
+    let (target, whole) = finish(written(&folder, "a.1.part", 3, b"abc"), &hash(b"abc")).unwrap();
+    let mut again = Store::open(&folder, "a", "a.1.part", 3, Some(whole)).unwrap();
+    again.start(3).unwrap();
+    change(&target, b"ABC");
+    let why = finish(again, &hash(b"abc")).err().unwrap();
+    assert!(why.contains("changed meanwhile"), "{why}");
     fs::remove_dir_all(&folder.dir).unwrap();
 }
 

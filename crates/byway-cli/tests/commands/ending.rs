@@ -5,13 +5,14 @@ use crate::peers::{
     wait_for,
 };
 use crate::raw::Raw;
-use crate::relay::{Relay, Way, chunks};
+use crate::relay::Relay;
 use crate::skipped;
 use byway_wire::chunk_type;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// For a command that hangs. That each ends within the second that is promised shows the drill `ends` of
@@ -56,25 +57,11 @@ fn transfer(name: &str) -> (Server, Child) {
     (server, send)
 }
 
-/// Somebody on the way to a server, behind whom nothing that has a chunk of this type gets on in this direction, nor what
-/// comes after it.
-fn deaf_from(server: &Server, way: Way, kind: u8) -> Relay {
-    let mut deaf = false;
-    let first = server.addresses.split(',').next().unwrap();
-    Relay::start(first.parse().unwrap(), move |to, packet| {
-        deaf |= chunks(&packet).iter().any(|(_, of, _)| *of == kind);
-        match deaf && to == way {
-            true => Vec::new(),
-            false => vec![(to, packet)],
-        }
-    })
-}
-
-/// cat -> SHUTDOWN COMPLETE -> lost, and the `cat` has ended: nobody answers the SHUTDOWN ACK that follows.
-#[test]
-fn a_pipe_whose_last_packet_is_lost_ends_well() {
+/// A `cat` of a few bytes to a `listen`, both of which end well without packets of this type.
+fn pipes_without(kind: u8) {
     let server = Server::start(&["listen"]);
-    let relay = deaf_from(&server, Way::ToServer, chunk_type::SHUTDOWN_COMPLETE);
+    let first = server.addresses.split(',').next().unwrap();
+    let (relay, dropped) = Relay::without(kind, first.parse().unwrap());
     let mut cat = byway()
         .args(["cat", "--to", &relay.address.to_string()])
         .stdin(Stdio::piped())
@@ -85,6 +72,19 @@ fn a_pipe_whose_last_packet_is_lost_ends_well() {
     assert_eq!(cat.wait().unwrap().code(), Some(0), "{}", said(&mut cat));
     let (status, received, said) = server.finish();
     assert_eq!((status, &received[..]), (Some(0), &b"all"[..]), "{said}");
+    assert!(dropped.load(Ordering::Relaxed) > 0);
+}
+
+/// cat -> SHUTDOWN COMPLETE -> lost, and the `cat` has ended: nobody answers the SHUTDOWN ACK that follows.
+#[test]
+fn a_pipe_whose_last_packet_is_lost_ends_well() {
+    pipes_without(chunk_type::SHUTDOWN_COMPLETE);
+}
+
+/// listen -> SHUTDOWN ACK -> lost, again and again, until it ends and says why.
+#[test]
+fn a_pipe_whose_end_is_never_confirmed_ends_well() {
+    pipes_without(chunk_type::SHUTDOWN_ACK);
 }
 
 /// send -> SHUTDOWN COMPLETE -> lost, after the file was stored.
@@ -94,31 +94,15 @@ fn a_transfer_whose_last_packet_is_lost_is_a_whole_one() {
     let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
     std::fs::write(&file, b"all").unwrap();
     let server = Server::start(&["recv", "--once", "--dir", inbox.to_str().unwrap()]);
-    let relay = deaf_from(&server, Way::ToServer, chunk_type::SHUTDOWN_COMPLETE);
+    let first = server.addresses.split(',').next().unwrap();
+    let (relay, dropped) = Relay::without(chunk_type::SHUTDOWN_COMPLETE, first.parse().unwrap());
     let to = relay.address.to_string();
     let sent = run(&["send", file.to_str().unwrap(), "--to", &to]);
     assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
     let (status, _, said) = server.finish();
     assert_eq!(status, Some(0), "{said}");
     assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"all");
-}
-
-/// recv -> STORED -> send -> SHUTDOWN -> recv, and no answer comes.
-#[test]
-fn a_receiver_that_vanishes_when_all_is_stored_holds_no_sender() {
-    let dir = folder("vanishes");
-    let file = dir.join("a.bin");
-    std::fs::write(&file, b"all").unwrap();
-    let server = Server::start(&["recv", "--dir", dir.join("inbox").to_str().unwrap()]);
-    let relay = deaf_from(&server, Way::ToClient, chunk_type::SHUTDOWN);
-    let to = relay.address.to_string();
-    let mut send = byway()
-        .args(["send", file.to_str().unwrap(), "--to", &to])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let status = ends_within(&mut send, Duration::from_secs(40));
-    assert_eq!(status, Some(0), "{}", said(&mut send));
+    assert!(dropped.load(Ordering::Relaxed) > 0);
 }
 
 /// Each with the exit status.

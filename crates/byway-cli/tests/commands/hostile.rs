@@ -265,7 +265,7 @@ fn a_sender_says_that_its_receiver_does_not_answer() {
             let mut lines = said.lines().map(Result::unwrap);
             let _ = tell.send(lines.find(|line| line.contains("no answer")));
         });
-        let line = told.recv_timeout(Duration::from_secs(60));
+        let line = told.recv_timeout(Duration::from_secs(40));
         let _ = child.kill();
         reader.join().unwrap();
         child.wait().unwrap();

@@ -5,11 +5,13 @@ use crate::peers::{self, byway, contents, folder, run, stranger, text};
 use crate::raw::Raw;
 use crate::relay::{DATA, Onward, Relay, Way, chunks, with_chunk};
 use byway_tls::{Secret, Ticket};
+use byway_wire::chunk_type;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::Ordering;
 
 /// A file, and the folder where it shall arrive.
 struct Case {
@@ -428,6 +430,20 @@ fn a_handshake_that_was_tampered_with_lets_nobody_in() {
     assert!(!out.status.success());
     assert!(case.nothing_came());
     recv.end();
+}
+
+/// send -> SHUTDOWN -> lost, again and again: the receiver has the end of the other program, which is sealed.
+#[test]
+fn a_transfer_by_ticket_is_whole_although_no_shutdown_comes() {
+    let case = Case::new("no-shutdown", 10_000);
+    let recv = case.recv(&["--once"]);
+    let (relay, dropped) = Relay::without(chunk_type::SHUTDOWN, recv.address());
+    let out = case.send(&recv.by_way_of(relay.address));
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let (status, _, said) = recv.finish();
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(case.arrived().unwrap(), contents(10_000));
+    assert!(dropped.load(Ordering::Relaxed) > 0);
 }
 
 /// Somebody on the way ends the association in good order, in the name of the sender.

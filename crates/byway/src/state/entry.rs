@@ -81,6 +81,8 @@ impl Entry {
         self.latest = None;
         self.application = 0;
         self.was_shed = true;
+        // What it has sent is not here any more.
+        self.peer_shutdown = false;
     }
 
     pub(super) fn end(&mut self, closed: Closed, wake: &mut Vec<Waker>) {

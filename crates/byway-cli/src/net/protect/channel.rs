@@ -164,8 +164,8 @@ impl Channel {
         Ok(())
     }
 
-    /// The next message of any stream; none when the other side has ended in good order. A message that
-    /// was tampered with ends the association.
+    /// The next message of any stream; none when the other side has ended in good order, which may be before the
+    /// association has. A message that was tampered with ends the association.
     ///
     /// Cancel safe: no message is lost.
     pub(in crate::net) async fn recv(&self) -> Result<Option<Received>, Failure> {
@@ -178,13 +178,17 @@ impl Channel {
                 Ok(Some(Opened::Admission(_))) => {
                     return Err(self.broken("a request in the middle of a transfer".to_owned()));
                 }
-                // The end, which counts when the association ends; or a part.
+                Ok(Some(Opened::End)) if self.has_ended() => return Ok(None),
+                // The end, and messages of other streams are still to come; or a part.
                 Ok(Some(Opened::End) | None) => {}
                 Err(failure) => return Err(failure),
             }
         }
+        if self.has_ended() {
+            return Ok(None);
+        }
         match self.end_of_peer().await {
-            Closed::Gracefully if self.is_complete() => Ok(None),
+            Closed::Gracefully if self.seals.is_none() => Ok(None),
             Closed::Gracefully => Err(Failure::new(
                 Kind::Refused,
                 "the transfer was cut off: the association was ended, and not by the other side's program",
@@ -208,7 +212,8 @@ impl Channel {
         }
     }
 
-    /// How the other side has ended. Its SHUTDOWN says that all has come, whatever happens to the packets after it.
+    /// How the other side has ended. It sends SHUTDOWN when this side has all (RFC 9260 section 9.2), so the packets
+    /// that follow do not matter.
     async fn end_of_peer(&self) -> Closed {
         match self.association.peer_has_shut_down() {
             true => Closed::Gracefully,
@@ -216,9 +221,11 @@ impl Channel {
         }
     }
 
-    fn is_complete(&self) -> bool {
+    /// Whether the other side's program has said that it ends, and all has come: nobody else can say so, and nothing
+    /// follows. How the association ends matters no more.
+    fn has_ended(&self) -> bool {
         let complete = |seals: &Arc<Seals>| lock(&seals.opening).opener.is_complete();
-        self.seals.as_ref().is_none_or(complete)
+        self.seals.as_ref().is_some_and(complete)
     }
 
     /// What a message carries; none of a part.

@@ -77,15 +77,15 @@ impl Job<'_> {
         let Some(there) = plain.filter(|m| (1..=size).contains(&m.len())) else {
             return Ok(Ok(known));
         };
-        let stamp = Stamp::of(&there);
-        if known.as_ref().is_some_and(|known| known.is_of(stamp)) {
+        let is_of = |known: &Found| known.is_of(Stamp::of(&there));
+        if known.as_ref().is_some_and(is_of) {
             return Ok(Ok(known));
         }
-        let file = match File::open(part) {
-            Ok(file) => file,
+        let opened = File::open(part).and_then(|file| Ok((file.metadata()?, file)));
+        let (stamp, have, file) = match opened {
+            Ok((there, file)) => (Stamp::of(&there), there.len(), file),
             Err(e) => return Ok(Err(e)),
         };
-        let have = there.len();
         let read = self.hash(Front::of(file, have)).await?;
         Ok(read.map(|front| Some(Found::of(have, front.hasher, stamp))))
     }

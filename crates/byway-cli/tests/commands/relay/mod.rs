@@ -1,6 +1,7 @@
 //! Somebody on the way: a UDP relay that sees every packet, and may change it.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Length of the common header of SCTP.
@@ -72,6 +73,20 @@ impl Relay {
     /// A relay that changes nothing.
     pub(crate) fn honest(server: SocketAddr) -> Relay {
         Relay::start(server, |way, packet| vec![(way, packet)])
+    }
+
+    /// A relay that drops packets with chunks of this type, and how many they were.
+    pub(crate) fn without(kind: u8, server: SocketAddr) -> (Relay, Arc<AtomicUsize>) {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let count = dropped.clone();
+        let relay = Relay::start(server, move |way, packet| {
+            if chunks(&packet).iter().any(|(_, of, _)| *of == kind) {
+                count.fetch_add(1, Ordering::Relaxed);
+                return Vec::new();
+            }
+            vec![(way, packet)]
+        });
+        (relay, dropped)
     }
 
     /// Whether these bytes passed it.

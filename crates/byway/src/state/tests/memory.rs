@@ -2,6 +2,7 @@
 
 use super::stranger::Stranger;
 use super::{State, at, state};
+use crate::error::Closed;
 use byway_core::{Event, LossReason};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -127,6 +128,30 @@ fn what_the_application_keeps_is_charged_and_shed_with_the_association() {
     assert!(matches!(
         lost,
         Some(Event::Lost {
+            reason: LossReason::OutOfMemory,
+            ..
+        })
+    ));
+}
+
+// Z -> DATA, SHUTDOWN -> A, which is let go with the message unread: that is no end in good order
+#[test]
+fn what_was_shed_with_unread_messages_was_not_shut_down() {
+    let mut state = state(8, |c| c.max_memory = MAX_MEMORY);
+    let mut crowd = crowd(&mut state, 1);
+    let Poll::Ready(Some(id)) = state.poll_accept(Waker::noop()) else {
+        panic!("an association waits");
+    };
+    let now = at(1000);
+    crowd[0].say(&mut state, now, 1000);
+    crowd[0].shut_down(&mut state, now);
+    assert!(state.peer_has_shut_down(id));
+    state.charge_application(now, id, 0, MAX_MEMORY);
+    assert_eq!(state.core.endpoint_stats().shed, 1);
+    assert!(!state.peer_has_shut_down(id));
+    assert!(matches!(
+        state.poll_closed(id, Waker::noop()),
+        Poll::Ready(Closed::Lost {
             reason: LossReason::OutOfMemory,
             ..
         })
