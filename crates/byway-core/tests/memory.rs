@@ -445,6 +445,31 @@ fn what_breaks_the_ceiling_goes_at_once() {
     assert!(v.endpoint.memory() > 1400);
 }
 
+/// Who holds more than its share of what its host may make this side keep goes when others come, which take up to theirs.
+#[test]
+fn who_holds_more_than_its_share_gives_way() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let payload = vec![7; 1400];
+    let mut v = Victim::new(2 << 20);
+    let mut hoarders: Vec<Stranger> = (0..20).filter_map(|n| v.meet(2, 6000 + n)).collect();
+    let gap = |times| Shot { times, ..HOARDED };
+    for s in &mut hoarders[..10] {
+        shoot(&mut v, s, &gap(60), &payload);
+    }
+    assert!(v.lost.is_empty());
+    for s in &mut hoarders[10..] {
+        shoot(&mut v, s, &gap(20), &payload);
+    }
+    // Answers that wait are of no host.
+    let full = v.endpoint.memory();
+    assert!(full <= (1 << 20) + 4096, "{full}");
+    assert!(!v.lost.is_empty());
+    assert!(v.lost.iter().all(|why| *why == LossReason::OutOfMemory));
+    for id in &v.ids[10..] {
+        assert!(v.endpoint.memory_of(*id).is_some_and(|m| m > 20 * 1400));
+    }
+}
+
 /// One host fills its half, and another one finds room and is served.
 #[test]
 fn one_host_keeps_no_other_out() {
@@ -453,7 +478,7 @@ fn one_host_keeps_no_other_out() {
     let mut v = Victim::new(2 << 20);
     let mut hoarders: Vec<Stranger> = (0..20).filter_map(|n| v.meet(2, 6000 + n)).collect();
     let gap = Shot {
-        times: 60,
+        times: 30,
         ..HOARDED
     };
     for s in &mut hoarders {

@@ -84,7 +84,7 @@ impl Association {
         };
         let first_missing = seq == self.recv.tsns.next();
         let has_room = self.has_room(seq, first_missing);
-        let is_shed = has_room && !ctx.scarcity.admits(|| self.memory(), first_missing);
+        let is_shed = has_room && !ctx.scarcity.admits(|| self.memory(), d.payload.len());
         if is_shed {
             self.refuse(ctx, Rule::DataMemory);
         }
@@ -242,6 +242,7 @@ impl Association {
             // DAC: delayed in spite of gaps.
             arrived.gap = false;
         }
+        self.recv.limit_window(ctx.scarcity.largest_window());
         let (acker, cfg) = (&mut self.recv.acker, &self.cfg);
         let now = ctx.now;
         let by_dialect = match &mut self.optional.dialect {

@@ -24,6 +24,18 @@ impl Scarcity {
         self.largest_buffer
     }
 
+    /// The largest window to advertise: half of the share, as data takes more memory than its bytes. A
+    /// sender that keeps to it has nothing dropped.
+    #[inline]
+    pub(crate) fn largest_window(self) -> u32 {
+        /// With less, no chunk fits.
+        const LEAST: usize = 4096;
+        match self.share {
+            None => u32::MAX,
+            Some(share) => u32::try_from((share / 2).max(LEAST)).unwrap_or(u32::MAX),
+        }
+    }
+
     /// What both allow: all associations and those of one host. No buffer grows where one of
     /// them lets none grow; how large it may become is said by all.
     #[inline]
@@ -42,13 +54,12 @@ impl Scarcity {
         }
     }
 
-    /// Whether an association that holds `memory` may take a DATA chunk. `first_missing`:
-    /// no chunk before it is missing.
+    /// Whether an association that holds `memory` may take a DATA chunk of so many bytes.
     #[inline]
-    pub(crate) fn admits(self, memory: impl FnOnce() -> usize, first_missing: bool) -> bool {
+    pub(crate) fn admits(self, memory: impl FnOnce() -> usize, chunk: usize) -> bool {
         match self.share {
             None => true,
-            Some(share) => first_missing && memory() < share,
+            Some(share) => memory() + chunk < share,
         }
     }
 }
@@ -65,5 +76,16 @@ mod tests {
         let scarce = Scarcity::of(Some(5), 0);
         assert_eq!(scarce.and(Scarcity::of(Some(7), 0)), scarce);
         assert_eq!(scarce.and(Scarcity::of(None, 400)), scarce);
+    }
+
+    #[test]
+    fn who_holds_less_than_its_share_may_take_more() {
+        assert_eq!(Scarcity::of(None, 0).largest_window(), u32::MAX);
+        assert!(Scarcity::of(None, 0).admits(|| usize::MAX, 1));
+        let scarce = Scarcity::of(Some(100_000), 0);
+        assert_eq!(scarce.largest_window(), 50_000);
+        assert!(scarce.admits(|| 98_000, 1000));
+        assert!(!scarce.admits(|| 98_000, 2000));
+        assert_eq!(Scarcity::of(Some(1), 0).largest_window(), 4096);
     }
 }

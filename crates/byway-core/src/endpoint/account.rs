@@ -51,8 +51,8 @@ impl Account {
     /// What associations may still take, if there are so many of them.
     #[inline]
     pub(super) fn scarcity(&self) -> Scarcity {
-        let scarce = self.used >= self.most / 8 * 7;
-        let share = scarce.then(|| self.most / self.associations.max(1));
+        let enough = self.most / 8 * 7;
+        let share = (self.used >= enough).then(|| enough / self.associations.max(1));
         Scarcity::of(share, self.largest_buffer())
     }
 

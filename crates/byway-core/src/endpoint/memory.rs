@@ -8,9 +8,9 @@
 //!
 //! 1. Above three quarters, hosts that have eight associations set up no further ones; above fifteen
 //!    sixteenths, nobody does.
-//! 2. Above seven eighths, DATA is dropped (unacknowledged, so it comes again), unless it
-//!    is the first missing chunk of an association that holds less than its share, the
-//!    ceiling divided by the associations.
+//! 2. Above seven eighths, associations that hold their share, seven eighths divided by the associations, get their DATA
+//!    dropped (unacknowledged, so it comes again). The others advertise half of it as their window at most, so a sender
+//!    that keeps to it has nothing dropped.
 //! 3. Above the ceiling, the association that holds most is aborted, with the cause Out of
 //!    Resource.
 //!

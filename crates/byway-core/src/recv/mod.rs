@@ -27,6 +27,8 @@ pub(crate) struct RecvHalf {
     /// Inbound streams.
     streams: u16,
     buffer: u32,
+    /// The largest window to advertise, below the buffer while memory is scarce.
+    largest_window: u32,
     update_at: u32,
     /// What the buffer's growth is measured with, since the first DATA.
     tuning: Option<Box<Tuning>>,
@@ -49,6 +51,7 @@ impl RecvHalf {
             readable_told: false,
             streams,
             buffer: cfg.receive,
+            largest_window: u32::MAX,
             update_at: cfg.receive / cfg.window_update_share,
             tuning: None,
         }
@@ -135,15 +138,23 @@ impl RecvHalf {
         self.buffer = self.buffer.max(wanted.min(most));
     }
 
-    /// The window to advertise: the free part of the buffer.
+    /// The window to advertise: the free part of the buffer, and less while memory is scarce.
     pub(crate) fn a_rwnd(&self) -> u32 {
         let held = self.reassembly.held().max(self.reassembly.held_by_memory());
-        u64::from(self.buffer).saturating_sub(held) as u32
+        let most = self.buffer.min(self.largest_window);
+        u64::from(most).saturating_sub(held) as u32
+    }
+
+    /// Memory is scarce, or is not any more: no larger window than this is advertised.
+    #[inline]
+    pub(crate) fn limit_window(&mut self, largest: u32) {
+        self.largest_window = largest;
     }
 
     /// The reader made room. Returns whether a window update leaves at once (section 6.2).
     /// It waits until the window has opened far enough, to avoid silly windows.
     pub(crate) fn window_opened(&self) -> bool {
-        self.a_rwnd() >= self.advertised.saturating_add(self.update_at)
+        let step = self.update_at.min(self.largest_window / 2);
+        self.a_rwnd() >= self.advertised.saturating_add(step)
     }
 }

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The least shares that are left.
@@ -338,7 +339,10 @@ fn in_turn(both: [&str; 2], figure: impl Fn(&str) -> Result<f64>) -> Result<[f64
 
 /// The rate of `byway send` in megabytes a second, set-up and SHA-256 included.
 fn transfer(tools: &Tools, to: &str) -> Result<f64> {
-    let file = tools.folder.join("crowd.bin");
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // Of a file whose name the receiver has not seen: what it has of a sender is not sent again.
+    let name = format!("crowd-{}.bin", NEXT.fetch_add(1, Ordering::Relaxed));
+    let (file, came) = (tools.folder.join(&name), tools.inbox().join(&name));
     std::fs::File::create(&file)?.set_len(MEGABYTES * 1_000_000)?;
     let begun = Instant::now();
     let mut send = Command::new(&tools.byway);
@@ -346,7 +350,12 @@ fn transfer(tools: &Tools, to: &str) -> Result<f64> {
         send.args(["send", "--quiet", "--retries", "0", "--to", to])
             .arg(&file),
     )?;
-    Ok(MEGABYTES as f64 / begun.elapsed().as_secs_f64())
+    let took = begun.elapsed().as_secs_f64();
+    let length = std::fs::metadata(&came)?.len();
+    ensure!(length == MEGABYTES * 1_000_000, "{length} bytes came");
+    std::fs::remove_file(file)?;
+    std::fs::remove_file(came)?;
+    Ok(MEGABYTES as f64 / took)
 }
 
 /// Handshakes a second, one after the other.

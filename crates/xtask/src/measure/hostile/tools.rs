@@ -46,6 +46,11 @@ impl Tools {
         })
     }
 
+    /// Where files arrive.
+    pub(super) fn inbox(&self) -> PathBuf {
+        self.folder.join("inbox")
+    }
+
     /// The command as users have it: the release build, made when it is asked for.
     pub(super) fn released(&self) -> Result<PathBuf> {
         self.workspace.released("byway-cli")
@@ -123,7 +128,7 @@ impl Tools {
             .args(words);
         if command == "recv" {
             waiting.args(["--force", "--dir"]);
-            waiting.arg(self.folder.join("inbox"));
+            waiting.arg(self.inbox());
         }
         waiting
             .stdin(Stdio::null())
