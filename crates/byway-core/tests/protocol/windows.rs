@@ -255,11 +255,11 @@ fn a_window_is_half_of_the_share_at_most_while_memory_is_scarce() {
     let window = |p: &mut Pair| {
         p.send_many(A, 1000, 1);
         p.run(1000);
-        let windows = p.take_observed(A).into_iter().filter_map(|o| match o {
+        let mut windows = p.take_observed(A).into_iter().filter_map(|o| match o {
             Observation::SackReceived { a_rwnd, .. } => Some(a_rwnd),
             _ => None,
         });
-        windows.last().unwrap()
+        windows.next_back().unwrap()
     };
     let mut p = scarce(200_000);
     assert_eq!(window(&mut p), 200_000 / 8 * 7 / 2);
