@@ -401,7 +401,7 @@ fn what_is_shed_and_in_which_order() {
     v.endpoint.charge(third, rest);
     assert!(v.meet(7, 6004).is_none());
     v.endpoint.charge(third, 0);
-    // 2: no more chunks with a gap before them, but an honest peer's in order.
+    // 2: no more of who holds its share, but of an honest peer, who holds less.
     let one = in_order(10);
     honest.ssn = u16::MAX;
     let held = v.endpoint.memory();

@@ -453,7 +453,7 @@ impl<'a> Job<'a> {
             failure = watch.run(show, &self.meter, || self.step(), Some(&self.moves), give_up) => Err(failure),
         };
         self.traffic.note(&self.association.paths());
-        let has_shut_down = result.is_ok();
+        let ended_well = result.is_ok();
         let result = match result {
             Ok(()) => {
                 let lacking = outcome::lacking(&self.folders.borrow());
@@ -484,7 +484,7 @@ impl<'a> Job<'a> {
             None => Ok(()),
         };
         self.untold.set(result.is_ok() && told.is_err());
-        if has_shut_down {
+        if ended_well {
             last_packets(self.association).await;
         }
         result.and(told)

@@ -38,8 +38,13 @@ impl Stamp {
         }
     }
 
+    /// Of what has this name, and not of what a link names; none if there is nothing.
+    fn of_name(path: &Path) -> Option<Stamp> {
+        Some(Stamp::of(&fs::symlink_metadata(path).ok()?))
+    }
+
     /// None if the file system does not say.
-    pub(super) fn of_open(file: &File) -> Option<Stamp> {
+    fn of_open(file: &File) -> Option<Stamp> {
         Some(Stamp::of(&file.metadata().ok()?))
     }
 }
@@ -75,8 +80,8 @@ impl Found {
 
     /// Whether the file with this name is still the one that was found, of its length and not changed since.
     fn is_still(&self, path: &Path) -> bool {
-        let there = fs::symlink_metadata(path).map(|there| Stamp::of(&there));
-        there.is_ok_and(|there| self.stamp == Some(there) && there.size == self.have)
+        let there = Stamp::of_name(path);
+        there.is_some_and(|there| self.stamp == Some(there) && there.size == self.have)
     }
 
     fn nothing() -> Found {
@@ -427,10 +432,9 @@ impl Store {
 
     /// Whether the name of the partial file is still that of the file which was written.
     fn is_in_its_place(&self) -> Result<(), String> {
-        let there = fs::symlink_metadata(&self.part).map(|there| Stamp::of(&there).file);
         let written = self.file.as_ref().and_then(Stamp::of_open);
-        match (there, written) {
-            (Ok(there), Some(written)) if there == written.file => Ok(()),
+        match (Stamp::of_name(&self.part), written) {
+            (Some(there), Some(written)) if there.file == written.file => Ok(()),
             _ => Err(format!(
                 "{}: the receiver's partial file was removed or replaced while it was written; send it again",
                 self.name

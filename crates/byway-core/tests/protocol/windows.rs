@@ -179,15 +179,8 @@ fn a_tuned_send_buffer_counts_what_waits() {
     }
 }
 
-/// The largest window that Z advertises while 2 MB arrive, with this `max_memory`. It begins
-/// with 20,000 bytes.
-fn largest_window(max_memory: usize, change: impl FnOnce(&mut Pair)) -> u32 {
-    let mut c = plain();
-    // Only a heartbeat tells the receiver the round trip.
-    (c.hb.enabled, c.hb.at_establishment) = (true, true);
-    c.buffer.receive = 20_000;
-    c.buffer.send = 4 << 20;
-    c.buffer.tuning = Some(BufferTuning::default());
+/// A connected to Z, whose memory has this ceiling.
+fn connected(c: &byway_core::config::Config, max_memory: usize) -> Pair {
     let end = |side: usize, max_memory| {
         Endpoint::new(EndpointConfig {
             accepted: c.clone(),
@@ -197,37 +190,41 @@ fn largest_window(max_memory: usize, change: impl FnOnce(&mut Pair)) -> u32 {
         })
     };
     let mut p = Pair::of([end(A, 256 << 20).unwrap(), end(Z, max_memory).unwrap()], 1);
-    p.connect(A, &c);
+    p.connect(A, c);
     p.run(1000);
-    change(&mut p);
-    p.send_many(A, 1000, 2000);
-    p.run(3000);
+    p
+}
+
+/// The windows that A has heard of.
+fn windows(p: &mut Pair) -> impl DoubleEndedIterator<Item = u32> + use<> {
     let window = |o| match o {
         Observation::SackReceived { a_rwnd, .. } => Some(a_rwnd),
         _ => None,
     };
-    let windows = p.take_observed(A).into_iter().filter_map(window);
-    windows.max().unwrap()
+    p.take_observed(A).into_iter().filter_map(window)
+}
+
+/// The largest window that Z advertises while 2 MB arrive, with this `max_memory`. It begins
+/// with 20,000 bytes.
+fn largest_window(max_memory: usize, change: impl FnOnce(&mut Pair)) -> u32 {
+    let mut c = plain();
+    // Only a heartbeat tells the receiver the round trip.
+    (c.hb.enabled, c.hb.at_establishment) = (true, true);
+    c.buffer.receive = 20_000;
+    c.buffer.send = 4 << 20;
+    c.buffer.tuning = Some(BufferTuning::default());
+    let mut p = connected(&c, max_memory);
+    change(&mut p);
+    p.send_many(A, 1000, 2000);
+    p.run(3000);
+    windows(&mut p).max().unwrap()
 }
 
 /// A and Z, which keeps so much for A's host at most, seven eighths of which are taken.
 fn scarce(of_host: usize) -> Pair {
     let mut c = plain();
     c.buffer.receive = 200_000;
-    let end = |side: usize, max_memory| {
-        Endpoint::new(EndpointConfig {
-            accepted: c.clone(),
-            max_memory,
-            observe: true,
-            ..EndpointConfig::new(PORTS[side], addresses(1, side), [side as u8; 32])
-        })
-    };
-    let mut p = Pair::of(
-        [end(A, 256 << 20).unwrap(), end(Z, 2 * of_host).unwrap()],
-        1,
-    );
-    p.connect(A, &c);
-    p.run(1000);
+    let mut p = connected(&c, 2 * of_host);
     p.with(Z, |_, e, id| e.charge(id, of_host / 8 * 7));
     p
 }
@@ -255,11 +252,7 @@ fn a_window_is_half_of_the_share_at_most_while_memory_is_scarce() {
     let window = |p: &mut Pair| {
         p.send_many(A, 1000, 1);
         p.run(1000);
-        let mut windows = p.take_observed(A).into_iter().filter_map(|o| match o {
-            Observation::SackReceived { a_rwnd, .. } => Some(a_rwnd),
-            _ => None,
-        });
-        windows.next_back().unwrap()
+        windows(p).next_back().unwrap()
     };
     let mut p = scarce(200_000);
     assert_eq!(window(&mut p), 200_000 / 8 * 7 / 2);
