@@ -28,7 +28,7 @@ pub enum Rule {
     /// New associations were refused, because three quarters of `max_memory` are used (fifteen sixteenths
     /// for a host that has fewer than eight), or of the half that one host may use.
     Memory,
-    /// An association was aborted, because `max_memory` was used up and it held most.
+    /// An association was aborted, because `max_memory` was used up (fifteen sixteenths) and it held most.
     Shed,
     /// A heartbeat to an address that has not proved to be the peer's had to wait, or was left out:
     /// all of them have at most three times the bytes that came in the association, and sources

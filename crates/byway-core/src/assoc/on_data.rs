@@ -84,7 +84,9 @@ impl Association {
         };
         let first_missing = seq == self.recv.tsns.next();
         let has_room = self.has_room(seq, first_missing);
-        let is_shed = has_room && !ctx.scarcity.admits(|| self.memory(), d.payload.len());
+        let closes_gap = first_missing && seq < self.recv.tsns.end();
+        let (memory, len) = (|| self.memory(), d.payload.len());
+        let is_shed = has_room && !ctx.scarcity.admits(memory, len, closes_gap);
         if is_shed {
             self.refuse(ctx, Rule::DataMemory);
         }

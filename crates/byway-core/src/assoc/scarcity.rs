@@ -24,15 +24,15 @@ impl Scarcity {
         self.largest_buffer
     }
 
-    /// The largest window to advertise: half of the share, as data takes more memory than its bytes. A
-    /// sender that keeps to it has nothing dropped.
+    /// The largest window to advertise: seven eighths of the share, as data takes more memory than its bytes. What a sender
+    /// that keeps to it says in small messages may be dropped all the same; it comes again.
     #[inline]
     pub(crate) fn largest_window(self) -> u32 {
         /// With less, no chunk fits.
         const LEAST: usize = 4096;
         match self.share {
             None => u32::MAX,
-            Some(share) => u32::try_from((share / 2).max(LEAST)).unwrap_or(u32::MAX),
+            Some(share) => u32::try_from((share / 8 * 7).max(LEAST)).unwrap_or(u32::MAX),
         }
     }
 
@@ -54,12 +54,18 @@ impl Scarcity {
         }
     }
 
-    /// Whether an association that holds `memory` may take a DATA chunk of so many bytes.
+    /// Whether an association that holds `memory` may take a DATA chunk of so many bytes. The first
+    /// missing one, for which all behind the gap waits, is taken up to twice the share.
     #[inline]
-    pub(crate) fn admits(self, memory: impl FnOnce() -> usize, chunk: usize) -> bool {
+    pub(crate) fn admits(
+        self,
+        memory: impl FnOnce() -> usize,
+        chunk: usize,
+        closes_gap: bool,
+    ) -> bool {
         match self.share {
             None => true,
-            Some(share) => memory() + chunk < share,
+            Some(share) => memory() + chunk < share.saturating_mul(1 + usize::from(closes_gap)),
         }
     }
 }
@@ -81,11 +87,14 @@ mod tests {
     #[test]
     fn who_holds_less_than_its_share_may_take_more() {
         assert_eq!(Scarcity::of(None, 0).largest_window(), u32::MAX);
-        assert!(Scarcity::of(None, 0).admits(|| usize::MAX, 1));
+        assert!(Scarcity::of(None, 0).admits(|| usize::MAX, 1, false));
         let scarce = Scarcity::of(Some(100_000), 0);
-        assert_eq!(scarce.largest_window(), 50_000);
-        assert!(scarce.admits(|| 98_000, 1000));
-        assert!(!scarce.admits(|| 98_000, 2000));
+        assert_eq!(scarce.largest_window(), 87_500);
+        assert!(scarce.admits(|| 98_000, 1000, false));
+        assert!(!scarce.admits(|| 98_000, 2000, false));
+        // What closes a gap frees more than it takes.
+        assert!(scarce.admits(|| 198_000, 1000, true));
+        assert!(!scarce.admits(|| 198_000, 2000, true));
         assert_eq!(Scarcity::of(Some(1), 0).largest_window(), 4096);
     }
 }

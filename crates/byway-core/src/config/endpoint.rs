@@ -76,12 +76,11 @@ pub struct EndpointConfig {
     /// own, for packets out of the blue (RFC 9260 section 8.4).
     pub max_associations_per_peer: usize,
     /// Most memory that all associations may take, in bytes (256 MiB): what peers can make
-    /// this side keep. Above three quarters of it hosts with eight associations set up no further one, above
-    /// fifteen sixteenths nobody does;
-    /// above seven eighths only chunks without a gap before them are taken, and only by
-    /// associations that hold less than their share; above all of it, the association that
-    /// holds most is aborted (Out of Resource). The associations of one host take at most half
-    /// of it, by the same three steps. A host is an IPv4 address or 64 bits of an IPv6 address.
+    /// this side keep. Above three quarters of it hosts with eight associations set up no further one;
+    /// above seven eighths only associations that hold less than their max-min share may take DATA; above fifteen sixteenths
+    /// the association that holds most is aborted (Out of Resource), so newcomers find room. The associations of one
+    /// host take at most half of it, by the same three steps. A host is an IPv4 address or 64
+    /// bits of an IPv6 address.
     pub max_memory: usize,
     /// Settings of the associations that are accepted.
     pub accepted: Config,

@@ -2,8 +2,8 @@
 //!
 //! One host must not use up what all share. Its associations take at most half of the endpoint's
 //! memory, by the rules that [`super::memory`] has for all: above three quarters of this half
-//! the host sets up no further ones, above seven eighths its DATA is dropped, above all of it
-//! its largest association is aborted. A host is an IPv4 address or the first 64 bits of an
+//! the host sets up no further ones, above seven eighths DATA of those that hold their share is dropped, above fifteen
+//! sixteenths its largest association is aborted. A host is an IPv4 address or the first 64 bits of an
 //! IPv6 address, since a network of 64 bits is the least that a customer gets (RFC 6177).
 
 use super::account::Account;

@@ -6,13 +6,11 @@
 //! [`EndpointConfig::max_memory`](crate::EndpointConfig::max_memory). What is shed, in
 //! this order:
 //!
-//! 1. Above three quarters, hosts that have eight associations set up no further ones; above fifteen
-//!    sixteenths, nobody does.
-//! 2. Above seven eighths, associations that hold their share, seven eighths divided by the associations, get their DATA
-//!    dropped (unacknowledged, so it comes again). The others advertise half of it as their window at most, so a sender
-//!    that keeps to it has nothing dropped.
-//! 3. Above the ceiling, the association that holds most is aborted, with the cause Out of
-//!    Resource.
+//! 1. Above three quarters, hosts that have eight associations set up no further ones.
+//! 2. Above seven eighths, associations that hold their max-min share of these (`super::account`) get their DATA dropped
+//!    (unacknowledged, so it comes again). Windows are seven eighths of the share at most.
+//! 3. Above fifteen sixteenths, the association that holds most is aborted, with the cause Out of
+//!    Resource. The rest is for newcomers.
 //!
 //! The associations of one host have half of the ceiling, and the same three rules
 //! ([`super::hosts`]): so one host keeps no other out.

@@ -248,14 +248,14 @@ fn a_sender_within_its_share_has_nothing_dropped_while_memory_is_scarce() {
 }
 
 #[test]
-fn a_window_is_half_of_the_share_at_most_while_memory_is_scarce() {
+fn a_window_is_seven_eighths_of_the_share_at_most_while_memory_is_scarce() {
     let window = |p: &mut Pair| {
         p.send_many(A, 1000, 1);
         p.run(1000);
         windows(p).next_back().unwrap()
     };
     let mut p = scarce(200_000);
-    assert_eq!(window(&mut p), 200_000 / 8 * 7 / 2);
+    assert_eq!(window(&mut p), 200_000 / 8 * 7 / 8 * 7);
     p.with(Z, |_, e, id| e.charge(id, 0));
     assert_eq!(window(&mut p), 200_000, "there is enough again");
 }

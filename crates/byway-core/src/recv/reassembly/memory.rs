@@ -29,6 +29,13 @@ pub(super) const TREE_ENTRY: usize = 2;
 /// What an allocator takes at most for a buffer beyond its capacity.
 pub(super) const BLOCK: usize = 32;
 
+/// For how many more values a full list of `len` gets room: a quarter, so that at most a fifth of what a
+/// peer makes us keep is empty room, and no single chunk takes much.
+#[inline]
+pub(super) fn more_room(len: usize) -> usize {
+    (len / 4).max(4)
+}
+
 /// The memory that an allocator takes for a buffer of this capacity: 16 bytes for its own
 /// notes, in steps of 16.
 pub(super) fn block(capacity: usize) -> usize {

@@ -6,7 +6,7 @@
 //! logarithmic in any order.
 
 use super::few::Few;
-use super::memory::{BLOCK, Counted};
+use super::memory::{BLOCK, Counted, more_room};
 use super::number::Number;
 use super::ready::Ready;
 use super::sorted::Sorted;
@@ -82,6 +82,10 @@ impl<N: Number> OutOfOrder<N> {
         let distance = number.ahead_of(next);
         let is_behind_all = self.in_turn.back().is_none_or(|l| ahead(l) < distance);
         if is_behind_all && (self.others.is_empty() || !self.others.contains(number)) {
+            let len = self.in_turn.len();
+            if len == self.in_turn.capacity() {
+                self.in_turn.reserve_exact(more_room(len));
+            }
             self.in_turn.push_back(Waiting::new(ready));
             return Ok(());
         }

@@ -4,7 +4,7 @@
 //! itself takes a block of memory for half a dozen, and an allocator keeps a note of each group of blocks
 //! that it ever made. So the values stand in one list, and the tree has their places there.
 
-use super::memory::{Counted, TREE_ENTRY, WORD};
+use super::memory::{Counted, TREE_ENTRY, WORD, more_room};
 use core::ops::RangeBounds;
 use slab::Slab;
 use std::collections::BTreeMap;
@@ -53,6 +53,10 @@ impl<K: Copy + Ord, V> Sorted<K, V> {
 
     /// Adds a value under a key that none has.
     pub(super) fn insert(&mut self, key: K, value: V) -> &mut V {
+        let len = self.values.len();
+        if len == self.values.capacity() {
+            self.values.reserve_exact(more_room(len));
+        }
         let entry = self.values.vacant_entry();
         self.places.insert(key, entry.key() as u32);
         entry.insert(value)

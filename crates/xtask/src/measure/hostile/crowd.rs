@@ -1,5 +1,5 @@
-//! A good transfer, and handshakes, beside 10,000 idle associations, beside 1,000 that play with windows and beside
-//! 1,000 of six kinds; the same by ticket beside 10,000 that were let in by it; and a transfer by ticket beside 1,000
+//! A good transfer, and handshakes, beside 10,000 idle associations, beside 1,000 that play with windows, beside
+//! 1,000 of six kinds and beside 500 that want more memory than there is; the same by ticket beside 10,000 that were let in by it; and a transfer by ticket beside 1,000
 //! strangers whose secret is wrong. The receiver has to tell before and after each round that it has them.
 
 use super::super::Arguments;
@@ -42,12 +42,14 @@ struct Kind {
     least: f64,
     /// The least share of it that has to be there, and is not let go.
     least_there: f64,
+    /// Whether memory has to be scarce: DATA is dropped for it in each round.
+    scarce: bool,
 }
 
-/// Each association of the last three sends ten times a second; a restart is two packets. What a third of the mixed ones
-/// make a receiver keep reaches its ceiling, or stays below it. Where it is reached, restarts are refused; else one of
-/// them may be under way.
-const KINDS: [Kind; 4] = [
+/// Each association of the last four sends ten times a second; a restart is two packets. The mixed ones reach three quarters of
+/// the ceiling, where restarts are refused, or stay below it; there one of them may be under way. The hoarders want
+/// more than there is, so some are let go for newcomers.
+const KINDS: [Kind; 5] = [
     Kind {
         name: "idle",
         what: "idle",
@@ -56,6 +58,7 @@ const KINDS: [Kind; 4] = [
         told: &[],
         least: 0.0,
         least_there: 1.0,
+        scarce: false,
     },
     Kind {
         name: "window_games",
@@ -65,6 +68,7 @@ const KINDS: [Kind; 4] = [
         told: &[],
         least: 8000.0,
         least_there: 1.0,
+        scarce: false,
     },
     Kind {
         name: "mixed",
@@ -74,6 +78,7 @@ const KINDS: [Kind; 4] = [
         told: &[],
         least: 8000.0,
         least_there: 0.8,
+        scarce: false,
     },
     Kind {
         name: "mixed_below_the_ceiling",
@@ -83,6 +88,17 @@ const KINDS: [Kind; 4] = [
         told: &["--max-memory", "4 GiB"],
         least: 8000.0,
         least_there: 0.99,
+        scarce: false,
+    },
+    Kind {
+        name: "hoarders",
+        what: "gaps",
+        associations: "500",
+        words: &["--burst", "1"],
+        told: &[],
+        least: 4000.0,
+        least_there: 0.8,
+        scarce: true,
     },
 ];
 
@@ -141,6 +157,23 @@ fn there(
     Ok(there)
 }
 
+/// Waits until memory is scarce, if it is to be. Returns how many DATA chunks were dropped for that.
+fn full(receiver: &Running, kind: &Kind) -> Result<u64> {
+    let begun = Instant::now();
+    loop {
+        let dropped = receiver.refused("data_shed")?;
+        if !kind.scarce || dropped > 0 {
+            return Ok(dropped);
+        }
+        let name = kind.name;
+        ensure!(
+            begun.elapsed() < Duration::from_secs(60),
+            "{name}: memory is not scarce after a minute"
+        );
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
 /// What transfers and handshakes keep beside a crowd.
 fn beside(
     tools: &Tools,
@@ -162,12 +195,17 @@ fn beside(
     let mut rounds = Vec::new();
     let all = (up, kind.least_there);
     let mut least_there = there(&receiver, all, name, verdict)?;
+    let mut dropped = full(&receiver, kind)?;
     for _ in 0..arguments.runs {
         let both = [&alone[..], &beside];
         let transfers = in_turn(both, |to| transfer(tools, to))?;
         let handshakes = in_turn(both, |to| handshakes(tools, to))?;
         rounds.push((transfers, handshakes));
         least_there = least_there.min(there(&receiver, all, name, verdict)?);
+        let before = std::mem::replace(&mut dropped, receiver.refused("data_shed")?);
+        verdict.require(!kind.scarce || dropped > before, || {
+            format!("{name}: memory was not scarce in a round")
+        });
     }
     let told = crowd.end()?;
     let ended = number(&told, "ended_by_the_other_side")?;
@@ -190,6 +228,7 @@ fn beside(
         "associations": up,
         "associations_there_at_least": least_there,
         "packets_per_second": packets.round(),
+        "data_dropped_for_memory": dropped,
         "ended": ended,
         "transfer_ratio": rate,
         "handshake_ratio": hand,
