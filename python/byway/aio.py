@@ -172,7 +172,7 @@ async def bind(
     of the command do. `accept` says whether peers may set up associations; `backlog` limits those
     that wait for `accept`, `max_associations` all of them, `max_associations_per_peer` those that
     one peer's address sets up. `max_memory` (bytes) limits what all associations together keep;
-    above it, the one that holds most is lost (`cause` "out of memory").
+    above fifteen sixteenths of it, the one that holds most is lost (`cause` "out of memory").
 
     `workers`, 1 to 64, share the associations: each has sockets of its own on the same addresses and
     ports, and moves their packets by itself, so that several processors work. Python sees one
