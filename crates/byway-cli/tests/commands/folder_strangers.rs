@@ -301,7 +301,7 @@ fn read(server: &Server) -> u64 {
 const BEGUN: u64 = (64 << 20) + 1;
 
 /// Begins a file of a folder with a hole and a byte, and goes away; its partial file.
-async fn begin_hole(server: &Server, inbox: &Path) -> PathBuf {
+async fn begin_hole(server: &mut Server, inbox: &Path) -> PathBuf {
     let speaker = Speaker::connect(server, "127.0.0.1:0", 0).await;
     offer(&speaker, 9, "F").await;
     speaker
@@ -321,6 +321,8 @@ async fn begin_hole(server: &Server, inbox: &Path) -> PathBuf {
     // A hole alone has no length before its end.
     wait_until(|| part().is_some_and(|p| fs::metadata(p).unwrap().len() == BEGUN));
     speaker.abort().await;
+    // It has let go of the file then: what is changed before is taken for the work of another program.
+    server.says("the association was lost");
     part().unwrap()
 }
 
@@ -330,9 +332,9 @@ async fn begin_hole(server: &Server, inbox: &Path) -> PathBuf {
 fn offers_of_folders_cost_no_reading() {
     let dir = folder("folder-no-reading");
     let inbox = dir.join("inbox");
-    let server = receiver(&inbox);
+    let mut server = receiver(&inbox);
     runtime().block_on(bounded(async {
-        begin_hole(&server, &inbox).await;
+        begin_hole(&mut server, &inbox).await;
         let before = read(&server);
         for _ in 0..8 {
             let speaker = Speaker::connect(&server, "127.0.0.1:0", 0).await;
@@ -359,9 +361,9 @@ fn a_hash_without_end_stops_nobody_and_ends_with_its_association() {
     let inbox = dir.join("inbox");
     // It is too long for the limit that free room gives.
     let args = ["recv", "--keep-partial-bytes", "4000GB", "--dir"];
-    let server = Server::start(&[&args[..], &[inbox.to_str().unwrap()]].concat());
+    let mut server = Server::start(&[&args[..], &[inbox.to_str().unwrap()]].concat());
     runtime().block_on(bounded(async {
-        let part = begin_hole(&server, &inbox).await;
+        let part = begin_hole(&mut server, &inbox).await;
         let file = fs::File::options().write(true).open(part).unwrap();
         file.set_len(1 << 40).unwrap();
         let before = read(&server);
