@@ -106,6 +106,13 @@ impl Victim {
         answers
     }
 
+    /// So many strangers of one host.
+    fn meet_many(&mut self, host: u8, many: u16) -> Vec<Stranger> {
+        (0..many)
+            .filter_map(|n| self.meet(host, 6000 + n))
+            .collect()
+    }
+
     /// A stranger sets up an association; `None` if the victim refuses.
     fn meet(&mut self, host: u8, port: u16) -> Option<Stranger> {
         let tsn = Tsn(1000);
@@ -419,6 +426,12 @@ fn what_is_shed_and_in_which_order() {
     assert_eq!(v.endpoint.endpoint_stats().shed, 1);
     assert!(v.endpoint.memory() < (2 << 20) / 4 * 3);
     assert!(v.meet(7, 6005).is_some());
+    // Where nothing is left for a newcomer, none comes in.
+    let (third, rest) = (v.ids[4], (2 << 20) / 16 * 15 - v.endpoint.memory());
+    v.endpoint.charge(third, rest);
+    assert!(v.meet(8, 6004).is_none());
+    v.endpoint.charge(third, 0);
+    assert!(v.meet(8, 6004).is_some());
 }
 
 /// More hoarders than there is memory for: whoever comes later finds room and may hold as much as they do.
@@ -478,7 +491,7 @@ fn who_holds_more_than_its_share_gives_way() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     let payload = vec![7; 1400];
     let mut v = Victim::new(2 << 20);
-    let mut hoarders: Vec<Stranger> = (0..20).filter_map(|n| v.meet(2, 6000 + n)).collect();
+    let mut hoarders = v.meet_many(2, 20);
     let gap = |times| Shot { times, ..HOARDED };
     for s in &mut hoarders[..10] {
         shoot(&mut v, s, &gap(60), &payload);
@@ -503,7 +516,7 @@ fn one_host_keeps_no_other_out() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     let payload = vec![7; 1400];
     let mut v = Victim::new(2 << 20);
-    let mut hoarders: Vec<Stranger> = (0..20).filter_map(|n| v.meet(2, 6000 + n)).collect();
+    let mut hoarders = v.meet_many(2, 20);
     let gap = Shot {
         times: 30,
         ..HOARDED
@@ -549,7 +562,7 @@ fn the_tables_of_a_crowd_that_has_gone_give_their_memory_back() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     let before = ALLOCATOR.current_usage();
     let mut v = Victim::new(256 << 20);
-    let few: Vec<Stranger> = (0..50).filter_map(|n| v.meet(2, 6000 + n)).collect();
+    let few = v.meet_many(2, 50);
     v.ids.shrink_to_fit();
     let with_few = Victim::resident(before);
     for n in 0..8000 {

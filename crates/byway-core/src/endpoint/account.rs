@@ -12,6 +12,9 @@ const CLASSES: usize = 16;
 /// The first class holds less than this power of two.
 const FIRST: u32 = 12;
 
+/// With so many sixteenths of the memory in use there is none for newcomers, and the association that holds most goes.
+const NEWCOMERS: usize = 15;
+
 /// The sum over all associations, or over those of one host.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Account {
@@ -67,8 +70,8 @@ impl Account {
 
     /// Whether peers may set up no further association, of hosts that have `few` or of others.
     pub(super) fn refuses_associations(&self, few: bool) -> bool {
-        let sixteenths = if few { 15 } else { 12 };
-        self.used >= self.most / 16 * sixteenths
+        let sixteenths = if few { NEWCOMERS } else { 12 };
+        self.used >= self.part(sixteenths)
     }
 
     /// What associations may still take.
@@ -113,7 +116,11 @@ impl Account {
     /// Whether the association that holds most is to go. It holds more than its share then, and what it leaves is for
     /// newcomers.
     pub(super) fn is_over(&self) -> bool {
-        self.used > self.most / 16 * 15
+        self.used > self.part(NEWCOMERS)
+    }
+
+    fn part(&self, sixteenths: usize) -> usize {
+        self.most / 16 * sixteenths
     }
 }
 

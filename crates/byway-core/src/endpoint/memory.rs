@@ -10,7 +10,7 @@
 //! 2. Above seven eighths, associations that hold their max-min share of these (`super::account`) get their DATA dropped
 //!    (unacknowledged, so it comes again). Windows are seven eighths of the share at most.
 //! 3. Above fifteen sixteenths, the association that holds most is aborted, with the cause Out of
-//!    Resource. The rest is for newcomers.
+//!    Resource. The rest is for newcomers; until it has gone, nobody sets up an association.
 //!
 //! The associations of one host have half of the ceiling, and the same three rules
 //! ([`super::hosts`]): so one host keeps no other out.
