@@ -21,8 +21,9 @@ pub(super) const MOST: usize = 256;
 /// Associations that are looked at while the transfers wait: some tens of microseconds.
 const PAGE: usize = 16;
 
-/// A look serves all who ask within this time, and within [`SHARE`] times what it took: however many
-/// ask, it takes a twentieth of a processor at most.
+/// A look serves all who ask within this time, and within [`SHARE`] times the processor time that it took: however
+/// many ask, it takes a twentieth of a processor at most. Time in which others have the processor does not count, so
+/// beside much other work what is told is no older.
 const FRESH: Duration = Duration::from_millis(100);
 const SHARE: u32 = 20;
 
@@ -76,17 +77,17 @@ impl Looker {
         // Nothing panics while it is held.
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Kept { numbers, last } = &mut *kept;
-        let begun = Instant::now();
+        let cost = Cost::begin();
         let mut look = match last.take() {
-            Some(look) if begun < look.until => look,
+            Some(look) if cost.begun < look.until => look,
             _ => Look {
                 process: Arc::new(self.process(numbers)),
                 text: None,
-                until: begun + FRESH,
+                until: cost.begun + FRESH,
             },
         };
         let made = work(&mut look);
-        look.until = look.until.max(begun + begun.elapsed() * SHARE);
+        look.until = look.until.max(cost.worth_until());
         *last = Some(look);
         made
     }
@@ -123,6 +124,34 @@ impl Looker {
             associations,
         }
     }
+}
+
+/// What a look costs.
+struct Cost {
+    begun: Instant,
+    spent: Duration,
+}
+
+impl Cost {
+    fn begin() -> Cost {
+        Cost {
+            begun: Instant::now(),
+            spent: processor_time(),
+        }
+    }
+
+    /// How long a look must serve that has cost so much by now.
+    fn worth_until(&self) -> Instant {
+        let took = processor_time().saturating_sub(self.spent);
+        self.begun + took * SHARE
+    }
+}
+
+/// What this thread has taken of a processor.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.try_into()
+        .expect("a clock of a processor is not below zero")
 }
 
 /// How many associations there are, and at most [`MOST`] of them: those that carried most.
@@ -258,6 +287,17 @@ fn path(path: &PathStats) -> PathNow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_look_that_waited_for_the_processor_serves_no_longer() {
+        let cost = Cost::begin();
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(cost.worth_until() < cost.begun + FRESH);
+        // What is computed does count.
+        let busy = processor_time() + Duration::from_millis(10);
+        while processor_time() < busy {}
+        assert!(cost.worth_until() > cost.begun + FRESH);
+    }
 
     #[test]
     fn however_many_come_and_go_the_numbers_stay_small_and_each_keeps_its_own() {
