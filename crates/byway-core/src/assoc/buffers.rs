@@ -5,19 +5,20 @@ use crate::path::PathState;
 
 impl Association {
     /// The most that may be buffered for sending now. With tuning, what is unacknowledged
-    /// does not count, up to `buffer.tuning.send`.
+    /// does not count, up to `buffer.tuning.send`. While memory is scarce it is less.
     pub(super) fn send_limit(&self) -> u32 {
         let b = &self.cfg.buffer;
-        let Some(t) = b.tuning else {
-            return b.send;
-        };
-        let limit = u64::from(b.send) + self.send.ledger.payload();
-        limit.min(t.send.into()).max(b.send.into()) as u32
+        let limit = b.tuning.map_or(b.send, |t| {
+            let limit = u64::from(b.send) + self.send.ledger.payload();
+            limit.min(t.send.into()).max(b.send.into()) as u32
+        });
+        limit.min(self.send.largest_buffer())
     }
 
-    /// Writable is due when no more than this is buffered: half of `buffer.send` is free.
+    /// Writable is due when no more than this is buffered: half of `buffer.send` is free, or of what takes its place.
     pub(super) fn writable_at(&self) -> u64 {
-        u64::from(self.send_limit() - self.cfg.buffer.send.div_ceil(2))
+        let limit = self.send_limit();
+        u64::from(limit - limit.min(self.cfg.buffer.send).div_ceil(2))
     }
 
     /// The most that may be unacknowledged while the queue never runs empty.

@@ -25,13 +25,27 @@ impl Association {
         if matches!(self.state, State::Closed) {
             return;
         }
-        let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
+        let undelivered_messages = self.undelivered_messages();
         self.close(ctx);
         let event = Event::Lost {
             reason,
             undelivered_messages,
         };
         self.event(ctx, event);
+    }
+
+    /// The association has ended, and what it has received and nobody has read is to be lost.
+    #[cold]
+    pub(crate) fn lose_received(&mut self, ctx: &mut Ctx<'_>) {
+        let event = Event::Lost {
+            reason: LossReason::OutOfMemory,
+            undelivered_messages: self.undelivered_messages(),
+        };
+        self.event(ctx, event);
+    }
+
+    fn undelivered_messages(&self) -> u64 {
+        self.send.queue.messages() + self.send.ledger.messages()
     }
 
     /// Enters CLOSED: all timers stop and no more packets leave. Data that has arrived
@@ -102,6 +116,16 @@ impl Association {
                 Fate::Acked => {}
             }
         })
+    }
+
+    /// Whether data that has arrived waits to be read, here or where the user keeps it.
+    pub(crate) fn holds_received(&self) -> bool {
+        self.recv.is_holding()
+    }
+
+    /// The user keeps so many bytes for the association, outside of the endpoint.
+    pub(crate) fn keep_by_user(&mut self, bytes: usize) {
+        self.recv.keep_by_user(bytes);
     }
 
     /// Drops what has arrived and was not read, to free its memory.

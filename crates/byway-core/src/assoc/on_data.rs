@@ -2,6 +2,7 @@
 
 use super::dispatch::Gathered;
 use super::ending::AbortReason;
+use super::scarcity::{Room, Waiting};
 use super::{Association, Control, Ctx, State};
 use crate::api::{Event, LossReason};
 use crate::observe::Observation;
@@ -84,9 +85,16 @@ impl Association {
         };
         let first_missing = seq == self.recv.tsns.next();
         let has_room = self.has_room(seq, first_missing);
-        let closes_gap = first_missing && seq < self.recv.tsns.end();
-        let (memory, len) = (|| self.memory(), d.payload.len());
-        let is_shed = has_room && !ctx.scarcity.admits(memory, len, closes_gap);
+        let is_shed = has_room
+            && self.room_for_data(ctx.scarcity).is_some_and(|room| {
+                let waiting = Waiting {
+                    memory: self.recv.reassembly.memory(),
+                    window: self.recv.reassembly.held(),
+                    first_missing,
+                    behind_gap: seq < self.recv.tsns.end(),
+                };
+                !room.admits(waiting, d.payload.len())
+            });
         if is_shed {
             self.refuse(ctx, Rule::DataMemory);
         }
@@ -244,7 +252,8 @@ impl Association {
             // DAC: delayed in spite of gaps.
             arrived.gap = false;
         }
-        self.recv.limit_window(ctx.scarcity.largest_window());
+        let room = self.room_for_data(ctx.scarcity);
+        self.recv.limit_window(room.map_or(u32::MAX, Room::window));
         let (acker, cfg) = (&mut self.recv.acker, &self.cfg);
         let now = ctx.now;
         let by_dialect = match &mut self.optional.dialect {

@@ -1,16 +1,21 @@
-//! How full the memory of the endpoint is, as its associations see it.
+//! How full the memory of the endpoint is, as its associations see it, and what they may take of it.
+
+use super::Association;
+
+/// So much may wait in any case, in each direction: a packet or two, so that no association stands still.
+const LEAST: usize = 4096;
 
 /// How full the memory of an endpoint is, as an association sees it.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scarcity {
-    /// The most that an association may hold to take more data, if memory is scarce.
+    /// The most that an association may hold, if memory is scarce.
     share: Option<usize>,
     /// The largest receive buffer to which an association may grow.
     largest_buffer: u32,
 }
 
 impl Scarcity {
-    /// `share`: the most that an association may hold to take more data; `None` while there
+    /// `share`: the most that an association may hold; `None` while there
     /// is enough memory. `largest_buffer`: to which a receive buffer may grow.
     pub(crate) fn of(share: Option<usize>, largest_buffer: u32) -> Scarcity {
         Scarcity {
@@ -24,15 +29,12 @@ impl Scarcity {
         self.largest_buffer
     }
 
-    /// The largest window to advertise: seven eighths of the share, as data takes more memory than its bytes. What a sender
-    /// that keeps to it says in small messages may be dropped all the same; it comes again.
+    /// The most that may be buffered for sending: half of the share while memory is scarce.
     #[inline]
-    pub(crate) fn largest_window(self) -> u32 {
-        /// With less, no chunk fits.
-        const LEAST: usize = 4096;
+    pub(super) fn largest_send_buffer(self) -> u32 {
         match self.share {
             None => u32::MAX,
-            Some(share) => u32::try_from((share / 8 * 7).max(LEAST)).unwrap_or(u32::MAX),
+            Some(share) => u32::try_from((share / 2).max(LEAST)).unwrap_or(u32::MAX),
         }
     }
 
@@ -53,20 +55,62 @@ impl Scarcity {
             largest_buffer,
         }
     }
+}
 
-    /// Whether an association that holds `memory` may take a DATA chunk of so many bytes. The first
-    /// missing one, for which all behind the gap waits, is taken up to twice the share.
+/// While memory is scarce: how much of it an association may use for DATA that waits.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Room(usize);
+
+impl Room {
+    /// The largest window to advertise: seven eighths, as data takes more memory than its bytes. What a sender
+    /// that keeps to it says in small messages may be dropped all the same; it comes again.
+    pub(super) fn window(self) -> u32 {
+        u32::try_from((self.0 / 8 * 7).max(LEAST)).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a DATA chunk that takes `chunk` bytes may come to what waits. `window` is what that takes of the receive
+    /// window. The first missing chunk is taken while little waits, and up to twice the room if others wait behind it:
+    /// with it they can be delivered.
+    pub(super) fn admits(self, waiting: Waiting, chunk: usize) -> bool {
+        let Waiting {
+            memory,
+            window,
+            first_missing,
+            behind_gap,
+        } = waiting;
+        let closes_gap = first_missing && behind_gap;
+        memory + chunk < self.0.saturating_mul(1 + usize::from(closes_gap))
+            || first_missing && window < LEAST as u64
+    }
+}
+
+/// What waits when a DATA chunk comes.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Waiting {
+    /// The memory that it takes.
+    pub(super) memory: usize,
+    /// What it takes of the receive window.
+    pub(super) window: u64,
+    /// The chunk is the first one that is missing.
+    pub(super) first_missing: bool,
+    /// Others have come with higher TSNs.
+    pub(super) behind_gap: bool,
+}
+
+impl Association {
+    /// How much memory DATA may use here, while memory is scarce: what the rest of the association leaves of its share.
+    /// What the user sends counts up to half of the share, so it keeps no DATA out.
     #[inline]
-    pub(crate) fn admits(
-        self,
-        memory: impl FnOnce() -> usize,
-        chunk: usize,
-        closes_gap: bool,
-    ) -> bool {
-        match self.share {
-            None => true,
-            Some(share) => memory() + chunk < share.saturating_mul(1 + usize::from(closes_gap)),
-        }
+    pub(super) fn room_for_data(&self, scarcity: Scarcity) -> Option<Room> {
+        let share = scarcity.share?;
+        Some(Room(self.left_of(share)))
+    }
+
+    #[cold]
+    fn left_of(&self, share: usize) -> usize {
+        let (data, sent) = (self.recv.reassembly.memory(), self.send.memory());
+        let rest = self.memory() - data - sent + sent.min(share / 2);
+        share.saturating_sub(rest)
     }
 }
 
@@ -85,16 +129,58 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_less_than_its_share_may_take_more() {
-        assert_eq!(Scarcity::of(None, 0).largest_window(), u32::MAX);
-        assert!(Scarcity::of(None, 0).admits(|| usize::MAX, 1, false));
+    fn what_waits_may_take_its_room() {
+        let (room, waiting) = (
+            Room(100_000),
+            Waiting {
+                memory: 98_000,
+                window: 98_000,
+                first_missing: false,
+                behind_gap: true,
+            },
+        );
+        assert_eq!(room.window(), 87_500);
+        assert!(room.admits(waiting, 1999));
+        assert!(!room.admits(waiting, 2000));
+        // The first missing chunk, in order.
+        let next = Waiting {
+            first_missing: true,
+            behind_gap: false,
+            ..waiting
+        };
+        assert!(room.admits(next, 1999) && !room.admits(next, 2000));
+        // With it others can be delivered.
+        let closing = Waiting {
+            memory: 198_000,
+            first_missing: true,
+            ..waiting
+        };
+        assert!(room.admits(closing, 1999) && !room.admits(closing, 2000));
+    }
+
+    #[test]
+    fn without_room_what_is_next_is_taken_while_little_waits() {
+        let room = Room(0);
+        assert_eq!(room.window(), 4096);
+        let next = |window, first_missing| {
+            let memory = 100_000;
+            let waiting = Waiting {
+                memory,
+                window,
+                first_missing,
+                behind_gap: !first_missing,
+            };
+            room.admits(waiting, 9000)
+        };
+        assert!(next(0, true) && next(4095, true));
+        assert!(!next(4096, true) && !next(0, false));
+    }
+
+    #[test]
+    fn half_of_a_share_is_for_what_is_sent() {
+        assert_eq!(Scarcity::of(None, 0).largest_send_buffer(), u32::MAX);
         let scarce = Scarcity::of(Some(100_000), 0);
-        assert_eq!(scarce.largest_window(), 87_500);
-        assert!(scarce.admits(|| 98_000, 1000, false));
-        assert!(!scarce.admits(|| 98_000, 2000, false));
-        // What closes a gap frees more than it takes.
-        assert!(scarce.admits(|| 198_000, 1000, true));
-        assert!(!scarce.admits(|| 198_000, 2000, true));
-        assert_eq!(Scarcity::of(Some(1), 0).largest_window(), 4096);
+        assert_eq!(scarce.largest_send_buffer(), 50_000);
+        assert_eq!(Scarcity::of(Some(1), 0).largest_send_buffer(), 4096);
     }
 }

@@ -82,23 +82,21 @@ impl Account {
         Scarcity::of(share, self.largest_buffer())
     }
 
-    /// The max-min share of so much memory. Of the class in which it lies, all associations count as if they held it, so
-    /// it is a little too small at times, and never too large.
+    /// The max-min share of so much memory: the highest level up to which all may hold memory. An association
+    /// takes no more of it than the level, and no more than it wants. So for each class: if those up to it keep
+    /// what they hold, the others may divide the rest. The best of these levels is a little too small at times, as
+    /// classes are taken as a whole, and never too large.
     fn max_min_share(&self, memory: usize) -> usize {
         let mut free = memory.saturating_sub(self.beside);
         let mut others = self.associations.iter().map(|n| *n as usize).sum::<usize>();
         let mut share = free / others.max(1);
-        for class in 0..CLASSES - 1 {
-            // All of this class hold less than the share.
-            if share < 1 << (FIRST as usize + class) {
-                break;
-            }
-            free = free.saturating_sub(self.held[class]);
-            others -= self.associations[class] as usize;
+        for (associations, held) in self.associations.iter().zip(self.held) {
+            others -= *associations as usize;
+            free = free.saturating_sub(held);
             if others == 0 {
                 break;
             }
-            share = free / others;
+            share = share.max(free / others);
         }
         share
     }
@@ -152,8 +150,10 @@ mod tests {
             (&[(10, 2 * KIB), (1, 30 * KIB), (2, 600 * KIB)], 487 * KIB),
             // All hold less: what is left is nobody's yet, and anyone may take it.
             (&[(10, 2 * KIB), (2, 100 * KIB)], 502 * KIB),
-            // 70 KiB and the share of 87 KiB are of one class.
-            (&[(4, 70 * KIB), (8, 200 * KIB)], 1024 * KIB / 12),
+            // 70 KiB and the share are of one class.
+            (&[(4, 70 * KIB), (8, 200 * KIB)], 93 * KIB),
+            // Each holds less than the share of all, and more than half of it.
+            (&[(10, 70 * KIB), (1, 200 * KIB)], 324 * KIB),
             (&[(1000, 3 * KIB)], 1024 * KIB / 1000),
         ] {
             assert_eq!(

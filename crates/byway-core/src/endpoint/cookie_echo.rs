@@ -105,7 +105,8 @@ impl Endpoint {
         cookie: &Cookie,
     ) {
         let ours = self.ours_since(cookie.created);
-        let mut ctx = ctx!(self, now);
+        let scarcity = self.scarcity_for(index);
+        let mut ctx = ctx!(self, now, scarcity);
         let a = &mut self.table[index].assoc;
         let before = a.cookie_tag();
         let outcome = a.on_cookie_echo(&mut ctx, (cookie, &ours), inbound.source);
@@ -157,7 +158,8 @@ impl Endpoint {
             ours: self.ours_since(cookie.created),
             cookie,
         };
-        let mut ctx = ctx!(self, now);
+        let scarcity = self.account.scarcity().and(self.table.hosts.scarcity(ip));
+        let mut ctx = ctx!(self, now, scarcity);
         let mut assoc = Association::accept(&mut ctx, &new);
         assoc.handle_packet(&mut ctx, inbound, true);
         self.table.insert(id, assoc, Some(ip));

@@ -7,6 +7,7 @@
 //! IPv6 address, since a network of 64 bits is the least that a customer gets (RFC 6177).
 
 use super::account::Account;
+use crate::assoc::Scarcity;
 use core::net::{IpAddr, Ipv6Addr};
 use slab::Slab;
 use std::collections::HashMap;
@@ -65,6 +66,14 @@ impl Hosts {
     #[inline]
     pub(super) fn account(&mut self, host: u32) -> &mut Account {
         &mut self.hosts[host as usize].account
+    }
+
+    /// How full the memory of the host of this address is.
+    pub(super) fn scarcity(&self, ip: IpAddr) -> Scarcity {
+        match self.find(ip) {
+            Some(host) => host.account.scarcity(),
+            None => Account::new(self.most).scarcity(),
+        }
     }
 
     /// The host of this address has set up an association. Gives the host's number.

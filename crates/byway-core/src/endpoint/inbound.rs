@@ -110,11 +110,8 @@ impl Endpoint {
 
     /// Passes a packet to its association.
     fn deliver(&mut self, now: Instant, index: u32, inbound: &Inbound<'_>) {
-        let of_host = self.scarcity_of_host(index);
-        let mut ctx = ctx!(self, now);
-        if let Some(of_host) = of_host {
-            ctx.scarcity = ctx.scarcity.and(of_host);
-        }
+        let scarcity = self.scarcity_for(index);
+        let mut ctx = ctx!(self, now, scarcity);
         let a = &mut self.table[index].assoc;
         let handled = a.handle_packet(&mut ctx, inbound, false);
         if a.take_addresses_changed() {

@@ -42,7 +42,7 @@ impl Endpoint {
         let Some(slot) = self.table.get_mut(id) else {
             return;
         };
-        slot.kept_by_user = bytes;
+        slot.assoc.keep_by_user(bytes);
         self.recount(id.index);
     }
 
@@ -59,20 +59,22 @@ impl Endpoint {
         self.out.counts().of(Rule::Shed) > before
     }
 
-    /// What an association may still take of the memory of its host, if the peer set it up.
+    /// What an association may still take of the memory of all, and of that of its host if the peer set it up.
     #[inline]
-    pub(super) fn scarcity_of_host(&mut self, index: u32) -> Option<Scarcity> {
-        let host = self.table[index].host?;
-        Some(self.table.hosts.account(host).scarcity())
+    pub(super) fn scarcity_for(&mut self, index: u32) -> Scarcity {
+        let all = self.account.scarcity();
+        match self.table[index].host {
+            None => all,
+            Some(host) => all.and(self.table.hosts.account(host).scarcity()),
+        }
     }
 
     /// Counts the memory of an association again.
     #[inline]
     pub(super) fn recount(&mut self, index: u32) {
-        let slot = &mut self.table[index];
-        let memory = slot.assoc.memory() + slot.kept_by_user;
-        let before = core::mem::replace(&mut slot.charged, memory);
-        let host = slot.host;
+        let slot = &self.table[index];
+        let (memory, host) = (slot.assoc.memory(), slot.host);
+        let before = self.table.charge(index, memory);
         self.account.change(before, memory);
         if let Some(host) = host {
             self.table.hosts.account(host).change(before, memory);
@@ -103,22 +105,27 @@ impl Endpoint {
     }
 
     /// Aborts the association that holds most, of all or of one host. Its unread data is lost
-    /// with it, so that its memory is free at once. Returns false if no association lives.
+    /// with it, so that its memory is free at once. Of one that has ended, this data is what there is to free.
+    /// Returns false if nothing is left to free.
     #[cold]
     fn shed_one(&mut self, now: Instant, host: Option<u32>) -> bool {
-        let Some(index) = self.table.largest_alive(host) else {
+        let Some(index) = self.table.largest(host) else {
             return false;
         };
         let mut ctx = ctx!(self, now);
         let a = &mut self.table[index].assoc;
         a.refuse(&mut ctx, Rule::Shed);
-        a.abort(
-            &mut ctx,
-            LossReason::OutOfMemory,
-            AbortReason::OutOfResource,
-        );
+        if a.is_closed() {
+            // The peer has gone.
+            a.lose_received(&mut ctx);
+        } else {
+            a.abort(
+                &mut ctx,
+                LossReason::OutOfMemory,
+                AbortReason::OutOfResource,
+            );
+        }
         a.forget_received();
-        self.table[index].kept_by_user = 0;
         self.wake(index);
         true
     }

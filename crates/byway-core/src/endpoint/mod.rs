@@ -17,6 +17,7 @@ mod hosts;
 mod icmp;
 mod inbound;
 mod init;
+mod largest;
 mod limits;
 mod memory;
 mod met;
@@ -92,9 +93,13 @@ impl core::fmt::Debug for Endpoint {
     }
 }
 
-/// Borrows the parts of an endpoint that an association works with.
+/// Borrows the parts of an endpoint that an association works with. Only where a packet is handled is it asked how full
+/// the memory is.
 macro_rules! ctx {
     ($self:ident, $now:expr) => {
+        ctx!($self, $now, crate::assoc::Scarcity::default())
+    };
+    ($self:ident, $now:expr, $scarcity:expr) => {
         Ctx {
             now: $now,
             rng: &mut $self.rng,
@@ -102,7 +107,7 @@ macro_rules! ctx {
             checksum: $self.cfg.checksum,
             routes: &mut *$self.routes,
             dialect: $self.cfg.dialect.as_ref(),
-            scarcity: $self.account.scarcity(),
+            scarcity: $scarcity,
             payload_tail: None,
         }
     };

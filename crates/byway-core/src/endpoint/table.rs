@@ -9,6 +9,7 @@
 
 use super::crest::Crest;
 use super::hosts::Hosts;
+use super::largest::Largest;
 use super::owners::{Owner, Owners};
 use super::spent_cookies::SpentCookies;
 use crate::api::AssocId;
@@ -36,8 +37,6 @@ pub(super) struct Slot {
     pub(super) ended: bool,
     /// Its memory as the endpoint's account has it, in bytes.
     pub(super) charged: usize,
-    /// The part that the user keeps outside of the endpoint, in bytes.
-    pub(super) kept_by_user: usize,
     /// The number of the host that set it up, if the peer did.
     pub(super) host: Option<u32>,
     /// What finds the association in `by_tag` and `by_peer`.
@@ -74,6 +73,7 @@ pub(super) struct AssociationTable {
     live: usize,
     spent_cookies: SpentCookies,
     crest: Crest,
+    largest: Largest,
 }
 
 impl AssociationTable {
@@ -90,6 +90,7 @@ impl AssociationTable {
             live: 0,
             spent_cookies: SpentCookies::default(),
             crest: Crest::default(),
+            largest: Largest::default(),
         }
     }
 
@@ -126,7 +127,6 @@ impl AssociationTable {
             armed: None,
             ended: false,
             charged: 0,
-            kept_by_user: 0,
             host: accepted_from.map(|ip| self.hosts.begin(ip)),
             linked: Linked::default(),
         }));
@@ -245,16 +245,35 @@ impl AssociationTable {
         self.spent_cookies.may_have_forgotten(expires)
     }
 
-    /// The association that holds most memory, of those that have not ended, or of those of one
-    /// host.
+    /// The association that holds most memory, of all or of those of one host: one that lives, or has ended and
+    /// holds data that nobody has read.
     #[cold]
-    pub(super) fn largest_alive(&self, host: Option<u32>) -> Option<u32> {
-        let of_host = |s: &Slot| host.is_none() || s.host == host;
-        let alive = self.slots.iter().filter(|(_, s)| !s.ended && of_host(s));
-        // Of equals the first, whatever the map's order.
-        alive
-            .max_by_key(|&(index, s)| (s.charged, core::cmp::Reverse(index)))
-            .map(|(index, _)| index as u32)
+    pub(super) fn largest(&mut self, host: Option<u32>) -> Option<u32> {
+        let can_free = |s: &Slot| !s.ended || s.assoc.holds_received();
+        let those = self.slots.iter().filter(|(_, s)| can_free(s));
+        if host.is_some() {
+            let those = those.filter(|(_, s)| s.host == host);
+            // Of equals the first, whatever the map's order.
+            let largest = those.max_by_key(|&(index, s)| (s.charged, core::cmp::Reverse(index)));
+            return largest.map(|(index, _)| index as u32);
+        }
+        let memory = |index: u32| {
+            let slot = self.slots.get(index as usize)?;
+            can_free(slot).then_some(slot.charged)
+        };
+        if let Some(found) = self.largest.find(memory) {
+            return Some(found);
+        }
+        self.largest
+            .look(those.map(|(index, s)| (s.charged, index as u32)));
+        self.largest.find(memory)
+    }
+
+    /// Sets what an association holds. Gives what it held before.
+    #[inline]
+    pub(super) fn charge(&mut self, index: u32, memory: usize) -> usize {
+        self.largest.note(index, memory);
+        core::mem::replace(&mut self[index].charged, memory)
     }
 
     /// Removes an association that has ended. Returns whether it was one of a crowd that has

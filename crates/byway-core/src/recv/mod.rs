@@ -30,6 +30,8 @@ pub(crate) struct RecvHalf {
     /// The largest window to advertise, below the buffer while memory is scarce.
     largest_window: u32,
     update_at: u32,
+    /// Memory that the user keeps for the association outside of the endpoint, in bytes.
+    kept_by_user: usize,
     /// What the buffer's growth is measured with, since the first DATA.
     tuning: Option<Box<Tuning>>,
 }
@@ -52,6 +54,7 @@ impl RecvHalf {
             streams,
             buffer: cfg.receive,
             largest_window: u32::MAX,
+            kept_by_user: 0,
             update_at: cfg.receive / cfg.window_update_share,
             tuning: None,
         }
@@ -62,16 +65,28 @@ impl RecvHalf {
         old.reassembly.restart(&self.reassembly);
         self.reassembly = old.reassembly;
         self.readable_told = old.readable_told;
+        self.kept_by_user = old.kept_by_user;
     }
 
     /// Memory of what has arrived, in bytes.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
-        self.tsns.memory() + self.reassembly.memory()
+        self.tsns.memory() + self.reassembly.memory() + self.kept_by_user
     }
 
-    /// Drops all data that was not read.
+    /// The user keeps so many bytes of what it has read.
+    pub(crate) fn keep_by_user(&mut self, bytes: usize) {
+        self.kept_by_user = bytes;
+    }
+
+    /// Whether data waits, here or where the user keeps it.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.reassembly.held() > 0 || self.kept_by_user > 0
+    }
+
+    /// Drops all data that was not read. The user keeps none either.
     pub(crate) fn forget(&mut self) {
+        self.kept_by_user = 0;
         self.reassembly.forget();
     }
 

@@ -55,6 +55,8 @@ pub(crate) struct SendHalf {
     interleaves: bool,
     /// What a lost association has not delivered, if its messages interleaved.
     undelivered: Option<Box<Kept>>,
+    /// The most that may be buffered, whatever the configuration, while memory is scarce.
+    largest_buffer: u32,
 }
 
 impl SendHalf {
@@ -75,6 +77,17 @@ impl SendHalf {
     fn extra_memory(&self) -> usize {
         let undelivered = self.undelivered.as_ref().map_or(0, |u| u.memory());
         self.queue.extra_memory() + self.ledger.fronts_memory() + undelivered
+    }
+
+    /// The most that may be buffered because memory is scarce.
+    pub(crate) fn largest_buffer(&self) -> u32 {
+        self.largest_buffer
+    }
+
+    /// Memory is scarce, or is not any more: no more than this may be buffered.
+    #[inline]
+    pub(crate) fn limit_buffer(&mut self, largest: u32) {
+        self.largest_buffer = largest;
     }
 
     /// Frees the memory of what is empty.
@@ -102,6 +115,7 @@ impl SendHalf {
                 .map(|c| Box::new(Concurrent::new(c, cfg.scheduler))),
             interleaves: false,
             undelivered: None,
+            largest_buffer: u32::MAX,
         }
     }
 

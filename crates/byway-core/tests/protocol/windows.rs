@@ -220,46 +220,6 @@ fn largest_window(max_memory: usize, change: impl FnOnce(&mut Pair)) -> u32 {
     windows(&mut p).max().unwrap()
 }
 
-/// A and Z, which keeps so much for A's host at most, seven eighths of which are taken.
-fn scarce(of_host: usize) -> Pair {
-    let mut c = plain();
-    c.buffer.receive = 200_000;
-    let mut p = connected(&c, 2 * of_host);
-    p.with(Z, |_, e, id| e.charge(id, of_host / 8 * 7));
-    p
-}
-
-// A -> DATA -> lost, and those behind it arrive: they are kept while Z's memory is scarce, as A holds less than its share
-#[test]
-fn a_sender_within_its_share_has_nothing_dropped_while_memory_is_scarce() {
-    let mut p = scarce(1_600_000);
-    let mut sent = 0;
-    p.lose(move |passing| {
-        sent += usize::from(passing.from == A && passing.text.starts_with("DATA"));
-        sent % 37 == 36
-    });
-    for _ in 0..20 {
-        p.send_many(A, 1000, 50);
-        p.run(5000);
-    }
-    assert_eq!(p.take_got(Z).len(), 1000);
-    let stats = p.ends[Z].endpoint_stats();
-    assert_eq!((stats.data_shed, stats.shed), (0, 0));
-}
-
-#[test]
-fn a_window_is_seven_eighths_of_the_share_at_most_while_memory_is_scarce() {
-    let window = |p: &mut Pair| {
-        p.send_many(A, 1000, 1);
-        p.run(1000);
-        windows(p).next_back().unwrap()
-    };
-    let mut p = scarce(200_000);
-    assert_eq!(window(&mut p), 200_000 / 8 * 7 / 8 * 7);
-    p.with(Z, |_, e, id| e.charge(id, 0));
-    assert_eq!(window(&mut p), 200_000, "there is enough again");
-}
-
 /// The receive buffer grows with what the reader takes, up to a sixteenth of the endpoint's
 /// memory. A reader that takes nothing makes nothing grow.
 #[test]

@@ -74,8 +74,10 @@ impl Entry {
         }
     }
 
-    /// The association was shed: nothing that it holds is kept.
+    /// The association was shed: nothing that it holds is kept. If it had ended before, and not all was read, this is
+    /// its end now.
     pub(super) fn shed(&mut self) {
+        self.closed = None;
         self.inbox.clear();
         self.events.clear();
         self.latest = None;

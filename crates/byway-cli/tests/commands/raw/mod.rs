@@ -335,6 +335,13 @@ impl Raw {
         Some(bytes)
     }
 
+    /// Drops what has come, so that the buffer of the socket has room.
+    pub(crate) fn forget_heard(&self) {
+        self.socket.set_nonblocking(true).unwrap();
+        while self.hear().is_some() {}
+        self.socket.set_nonblocking(false).unwrap();
+    }
+
     /// The types of all chunks that come, and bytes: until a request that is sent now has an answer, and then nothing
     /// comes for 300 ms. So who is slow does not pass for one who says nothing.
     pub(crate) fn hear_all(&self) -> (Vec<u8>, usize) {

@@ -297,6 +297,7 @@ impl Association {
     /// the end of all data. If rwnd is not zero, the window probe timer stops. Then the
     /// estimates may choose another primary, and the shutdown continues.
     fn after_ack(&mut self, ctx: &mut Ctx<'_>) {
+        self.send.limit_buffer(ctx.scarcity.largest_send_buffer());
         let most_waiting = self.writable_at();
         if self.send.take_writable(most_waiting) {
             self.event(ctx, Event::Writable);
