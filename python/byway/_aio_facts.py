@@ -197,7 +197,7 @@ class EndpointStats:
     refused_of_peer: int
     """Of these, because one peer address had set up as many as it may."""
     refused_for_memory: int
-    """Of these, because memory was scarce (three quarters of max_memory)."""
+    """Of these, because memory was scarce (three quarters of max_memory; fifteen sixteenths for a host with fewer than eight)."""
     answers_withheld: int
     """Answers not given, because their source or all sources had used up their rate."""
     answers_dropped: int
@@ -207,7 +207,7 @@ class EndpointStats:
     data_shed: int
     """DATA chunks dropped because memory was scarce (seven eighths of max_memory); their senders send them again."""
     shed: int
-    """Associations aborted, because max_memory was used up."""
+    """Associations aborted, because memory was scarce (fifteen sixteenths of max_memory)."""
     refusals: dict[str, int]
     """Everything that was refused, dropped or shed, by the name of the rule: those above, and what
     peers with an association sent that was not taken."""

@@ -402,8 +402,9 @@ pub enum LossReason {
     /// The peer turned out to be one with which another association exists: it lists an
     /// address of that one's peer.
     AlreadyConnected,
-    /// The memory of the endpoint was above its ceiling (`max_memory`), and this association
-    /// held most of it. What it had received and nobody had read is lost.
+    /// More than fifteen sixteenths of the endpoint's memory (`max_memory`) were used, or of the half that one host may
+    /// use, and this association held most of it. What it had received and nobody had read is lost. An association that
+    /// has ended can end once more for this.
     OutOfMemory,
     /// This side ended the association, because it cannot send a queued message; the text
     /// gives the reason.
@@ -469,7 +470,7 @@ impl core::fmt::Display for LossReason {
                 f.write_str("there is another association with this peer")
             }
             LossReason::OutOfMemory => f.write_str(
-                "the memory of this endpoint was used up (max_memory), and this association held most of it",
+                "the memory of this endpoint is scarce (max_memory), and this association held most of it",
             ),
             LossReason::Refused(why) => f.write_str(why),
             LossReason::StaleCookie => f.write_str("the set-up took longer than the cookie lives"),

@@ -28,7 +28,8 @@ pub enum Rule {
     /// New associations were refused, because three quarters of `max_memory` are used (fifteen sixteenths
     /// for a host that has fewer than eight), or of the half that one host may use.
     Memory,
-    /// An association was aborted, because `max_memory` was used up (fifteen sixteenths) and it held most.
+    /// An association was aborted, because more than fifteen sixteenths of `max_memory` were used, or of the half that
+    /// one host may use, and it held most; or data that nobody had read was dropped of one that had ended and held most.
     Shed,
     /// A heartbeat to an address that has not proved to be the peer's had to wait, or was left out:
     /// all of them have at most three times the bytes that came in the association, and sources
@@ -173,7 +174,7 @@ impl core::fmt::Display for Rule {
             Rule::Associations => "associations beyond max_associations",
             Rule::AssociationsOfPeer => "associations beyond max_associations_per_peer",
             Rule::Memory => "associations while memory is scarce (max_memory)",
-            Rule::Shed => "associations aborted, because max_memory was used up",
+            Rule::Shed => "associations aborted, because memory is scarce (max_memory)",
             Rule::HeartbeatAllowance => "heartbeats to unproven addresses put off",
             Rule::AnswerQueue => "answers dropped, because too many waited",
             Rule::DataMemory => "DATA dropped while memory is scarce (max_memory)",

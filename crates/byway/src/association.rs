@@ -384,8 +384,8 @@ pub struct Charge {
 
 impl Charge {
     /// Charges `bytes` in place of what was charged before. Count what is allocated, and not only
-    /// what is filled of it. If with it the endpoint, or the half of its memory that one host may
-    /// use, is above the ceiling, the associations that hold most are aborted before this returns;
+    /// what is filled of it. If with it more than fifteen sixteenths of the endpoint's memory are used, or of
+    /// the half that one host may use, the associations that hold most are aborted before this returns;
     /// this one may be among them, and then [`Association::closed`] says so.
     pub fn set(&mut self, bytes: usize) {
         let before = std::mem::replace(&mut self.bytes, bytes);

@@ -125,7 +125,7 @@ pub(crate) struct CalledArgs {
     pub(crate) port: u16,
     /// Memory that others can make this side keep, of one host half of it
     ///
-    /// Where it is used up, the association that holds most is aborted (docs/networks.md, "Strangers").
+    /// Above fifteen sixteenths of it the association that holds most is aborted (docs/networks.md, "Memory").
     #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = ceiling, help_heading = RARE)]
     pub(crate) max_memory: Size,
 }

@@ -180,8 +180,8 @@ fn a_receiver_at_its_ceiling_lets_go_who_holds_most_and_the_good_file_completes(
     assert_eq!(counted["associations_shed"], 1, "{counted}");
     // The rule, and why an association has ended: each in a line of its own, with the peer.
     for part in [
-        "associations aborted, because max_memory was used up",
-        "the memory of this endpoint was used up (max_memory), and this association held most of it",
+        "associations aborted, because memory is scarce (max_memory)",
+        "the memory of this endpoint is scarce (max_memory), and this association held most of it",
     ] {
         let mut lines = said.lines().filter(|line| line.contains(part));
         let names = lines.any(|line| line.contains("127.0.0.11:"));
@@ -273,7 +273,7 @@ fn a_host_at_its_half_is_shed_and_keeps_no_other_out() {
     assert!(hoarders.iter().all(Raw::lives));
     assert!(attacked.memory() < 0.4 * BYTES);
     attacked.is_free_after(&hoarders);
-    server.says("associations aborted, because max_memory was used up");
+    server.says("associations aborted, because memory is scarce (max_memory)");
 }
 
 /// Those who wait behind the association of a `listen`.
@@ -294,7 +294,7 @@ fn a_listen_at_its_ceiling_lets_go_who_holds_most_and_the_pipe_goes_on() {
         attacked.is_free_after(&hoarders);
         good.close().await;
     }));
-    server.says("associations aborted, because max_memory was used up");
+    server.says("associations aborted, because memory is scarce (max_memory)");
     let (status, out, said) = server.finish();
     assert_eq!(status, Some(0), "{said}");
     // Each message begins with the byte that `Speaker` puts before it.

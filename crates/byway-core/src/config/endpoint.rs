@@ -77,9 +77,10 @@ pub struct EndpointConfig {
     pub max_associations_per_peer: usize,
     /// Most memory that all associations may take, in bytes (256 MiB): what peers can make
     /// this side keep. Above three quarters of it hosts with eight associations set up no further one;
-    /// above seven eighths only associations that hold less than their max-min share may take DATA; above fifteen sixteenths
-    /// the association that holds most is aborted (Out of Resource), so newcomers find room. The associations of one
-    /// host take at most half of it, by the same three steps. A host is an IPv4 address or 64
+    /// above seven eighths each association may use its max-min share of these, and DATA beyond it is dropped (the peer
+    /// sends it again); above fifteen sixteenths the association that holds most is aborted (Out of Resource), so
+    /// new ones find room. The associations of one host take at most half of it, by the same three steps.
+    /// docs/networks.md, "Memory", has the rules in full. A host is an IPv4 address or 64
     /// bits of an IPv6 address.
     pub max_memory: usize,
     /// Settings of the associations that are accepted.

@@ -7,10 +7,12 @@
 //! this order:
 //!
 //! 1. Above three quarters, hosts that have eight associations set up no further ones.
-//! 2. Above seven eighths, associations that hold their max-min share of these (`super::account`) get their DATA dropped
-//!    (unacknowledged, so it comes again). Windows are seven eighths of the share at most.
+//! 2. Above seven eighths, each association may use its max-min share of seven eighths (`super::account`). DATA that
+//!    comes beyond it is dropped (unacknowledged, so it comes again), but for what lets the association go on
+//!    (`crate::assoc::Scarcity`). Windows are seven eighths of what is left of the share at most.
 //! 3. Above fifteen sixteenths, the association that holds most is aborted, with the cause Out of
-//!    Resource. The rest is for newcomers; until it has gone, nobody sets up an association.
+//!    Resource. One that has ended counts while nobody has read its data, which is dropped. The rest is for
+//!    new associations; above fifteen sixteenths none is set up.
 //!
 //! The associations of one host have half of the ceiling, and the same three rules
 //! ([`super::hosts`]): so one host keeps no other out.

@@ -27,12 +27,14 @@ pub struct EndpointStats {
     /// Of these, because one peer address had set up as many as it may
     /// (`max_associations_per_peer`).
     pub refused_of_peer: u64,
-    /// Of these, because memory was scarce (three quarters of `max_memory`).
+    /// Of these, because memory was scarce: three quarters of `max_memory`, or of the half that one host may use, were
+    /// used (fifteen sixteenths for a host that has fewer than eight).
     pub refused_for_memory: u64,
     /// Answers to INITs and packets out of the blue that were not given, because their
     /// source or all sources had used up their rate.
     pub answers_withheld: u64,
-    /// Associations aborted because the memory was above its ceiling.
+    /// Associations aborted because memory was scarce: more than fifteen sixteenths of `max_memory` were used, or of the
+    /// half that one host may use.
     pub shed: u64,
     /// Heartbeats to addresses that have not proved to be the peer's which had to wait, or were
     /// left out, by the limits against floods of third hosts: three bytes for each that came in

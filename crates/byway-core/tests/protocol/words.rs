@@ -59,7 +59,7 @@ fn each_loss_has_a_name_for_programs_and_words_for_people() {
         (
             OutOfMemory,
             "out of memory",
-            "the memory of this endpoint was used up (max_memory), and this association held most \
+            "the memory of this endpoint is scarce (max_memory), and this association held most \
              of it",
         ),
         (

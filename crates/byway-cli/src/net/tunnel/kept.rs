@@ -2,7 +2,8 @@
 //!
 //! A peer may send as much as its windows allow, and a target that takes nothing keeps all of it here: 64 KiB for each
 //! connection at first, and what windows have grown by (`window`). It is in the account of memory of the endpoint
-//! ([`Association::charge`]), as what the association itself holds: above the ceiling who keeps most is let go.
+//! ([`Association::charge`]), as what the association itself holds: above fifteen sixteenths of the ceiling the association that
+//! keeps most is aborted.
 
 use byway::{Association, Charge};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -158,6 +158,54 @@ fn what_was_shed_with_unread_messages_was_not_shut_down() {
     ));
 }
 
+// Z -> DATA, SHUTDOWN, SHUTDOWN COMPLETE -> A, where nobody accepts, and memory becomes scarce
+#[test]
+fn what_waits_to_be_accepted_and_has_ended_gives_way() {
+    let mut state = state(64, |c| c.max_memory = MAX_MEMORY);
+    let mut crowd = crowd(&mut state, 50);
+    let now = at(1000);
+    for _ in 0..100 {
+        crowd[0].say(&mut state, now, 1000);
+    }
+    crowd[0].shut_down(&mut state, now);
+    crowd[0].hear(&mut state, now);
+    crowd[0].send(&mut state, now, |b| b.shutdown_complete(false));
+    // Who accepts it can still read all of it.
+    let ended = state.incoming[0];
+    assert!(state.entries[&ended].closed.is_some());
+    assert!(state.core.memory_of(ended).is_some_and(|m| m > 100_000));
+    // Each of the others keeps less.
+    let others: Vec<_> = state.incoming.iter().skip(1).copied().collect();
+    for id in &others {
+        state.charge_application(now, *id, 0, 77_000);
+    }
+    assert_eq!(state.core.endpoint_stats().shed, 1);
+    assert_eq!(state.incoming, others, "it left the backlog");
+    assert!(!state.entries.contains_key(&ended));
+    assert_eq!(state.core.memory_of(ended), None);
+}
+
+// Z -> DATA, ABORT -> A, whose application holds it and reads late
+#[test]
+fn who_reads_late_what_an_ended_association_left_is_told_that_it_was_lost() {
+    let mut state = state(8, |c| c.max_memory = MAX_MEMORY);
+    let mut crowd = crowd(&mut state, 1);
+    let Poll::Ready(Some(id)) = state.poll_accept(Waker::noop()) else {
+        panic!("an association waits");
+    };
+    let now = at(1000);
+    crowd[0].say(&mut state, now, 1000);
+    crowd[0].send(&mut state, now, |b| b.abort(false, |_| {}));
+    let why = |state: &State| match &state.entries[&id].closed {
+        Some(Closed::Lost { reason, .. }) => reason.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(why(&state), LossReason::AbortedByPeer(_)));
+    state.charge_application(now, id, 0, MAX_MEMORY);
+    assert_eq!(why(&state), LossReason::OutOfMemory);
+    assert_eq!(state.core.endpoint_stats().shed, 1);
+}
+
 /// How often it was woken.
 #[derive(Default)]
 struct Woken(AtomicUsize);
