@@ -3,6 +3,8 @@
 //! A look at all of them finds more than one, so that a crowd whose members come again as soon as they are aborted costs
 //! one look for many of them.
 
+use core::cmp::Reverse;
+
 /// So many are found by one look at all.
 const FOUND: usize = 64;
 /// With so many in the list, which is searched for each that grows, all are looked at again.
@@ -49,25 +51,31 @@ impl Largest {
         let others_hold = self.others_hold;
         self.indices
             .retain(|index| memory(*index).is_some_and(|m| m >= others_hold));
-        // Of equals the first.
-        let key = |index: &u32| (memory(*index), core::cmp::Reverse(*index));
-        self.indices.iter().copied().max_by_key(key)
+        most(self.indices.iter().filter_map(|i| Some((memory(*i)?, *i))))
     }
 
-    /// All associations from which memory can be had, and what each holds.
-    pub(super) fn look(&mut self, all: impl Iterator<Item = (usize, u32)>) {
-        let mut all: Vec<(usize, core::cmp::Reverse<u32>)> =
-            all.map(|(m, i)| (m, core::cmp::Reverse(i))).collect();
-        self.others_hold = 0;
+    /// The one of `all` that holds most: all from which memory can be had, each with what it holds. Few are looked at
+    /// again each time.
+    pub(super) fn look(&mut self, all: impl Iterator<Item = (usize, u32)>) -> Option<u32> {
+        *self = Largest::default();
+        let mut all: Vec<(usize, u32)> = all.collect();
         if all.len() > FOUND {
-            let (_, last, _) = all.select_nth_unstable_by(FOUND - 1, |a, b| b.cmp(a));
+            let (_, last, _) = all.select_nth_unstable_by_key(FOUND - 1, |x| Reverse(key(x)));
             self.others_hold = last.0;
             all.truncate(FOUND);
+            self.indices.extend(all.iter().map(|(_, index)| index));
         }
-        self.indices.clear();
-        self.indices
-            .extend(all.into_iter().map(|(_, index)| index.0));
+        most(all.into_iter())
     }
+}
+
+/// The one that holds most; of equals the first.
+pub(super) fn most(all: impl Iterator<Item = (usize, u32)>) -> Option<u32> {
+    all.max_by_key(key).map(|(_, index)| index)
+}
+
+fn key(&(memory, index): &(usize, u32)) -> (usize, Reverse<u32>) {
+    (memory, Reverse(index))
 }
 
 #[cfg(test)]
@@ -79,13 +87,8 @@ mod tests {
     fn agrees(largest: &mut Largest, held: &[usize]) {
         let memory = |i: u32| Some(held[i as usize]).filter(|m| *m > 0);
         let all = || held.iter().enumerate().filter(|(_, m)| **m > 0);
-        let found = match largest.find(memory) {
-            Some(found) => Some(found),
-            None => {
-                largest.look(all().map(|(i, m)| (*m, i as u32)));
-                largest.find(memory)
-            }
-        };
+        let found = largest.find(memory);
+        let found = found.or_else(|| largest.look(all().map(|(i, m)| (*m, i as u32))));
         let most = all().map(|(_, m)| *m).max();
         assert_eq!(found.map(|i| held[i as usize]), most);
     }
@@ -114,8 +117,8 @@ mod tests {
             let memory = |i: u32| Some(held[i as usize]);
             let found = largest.find(memory).unwrap_or_else(|| {
                 looks += 1;
-                largest.look(held.iter().enumerate().map(|(i, m)| (*m, i as u32)));
-                largest.find(memory).unwrap()
+                let all = held.iter().enumerate().map(|(i, m)| (*m, i as u32));
+                largest.look(all).unwrap()
             });
             // It is aborted, and what comes in its place holds little at first, and then as much.
             for now in [2000, 50_000 + round % 100] {

@@ -9,7 +9,7 @@
 
 use super::crest::Crest;
 use super::hosts::Hosts;
-use super::largest::Largest;
+use super::largest::{Largest, most};
 use super::owners::{Owner, Owners};
 use super::spent_cookies::SpentCookies;
 use crate::api::AssocId;
@@ -249,24 +249,16 @@ impl AssociationTable {
     /// holds data that nobody has read.
     #[cold]
     pub(super) fn largest(&mut self, host: Option<u32>) -> Option<u32> {
-        let can_free = |s: &Slot| !s.ended || s.assoc.holds_received();
-        let those = self.slots.iter().filter(|(_, s)| can_free(s));
+        let memory = |s: &Slot| (!s.ended || s.assoc.holds_received()).then_some(s.charged);
+        let all = self.slots.iter();
+        let those = all.filter_map(|(index, s)| Some((s.host, (memory(s)?, index as u32))));
         if host.is_some() {
-            let those = those.filter(|(_, s)| s.host == host);
-            // Of equals the first, whatever the map's order.
-            let largest = those.max_by_key(|&(index, s)| (s.charged, core::cmp::Reverse(index)));
-            return largest.map(|(index, _)| index as u32);
+            return most(those.filter(|(h, _)| *h == host).map(|(_, held)| held));
         }
-        let memory = |index: u32| {
-            let slot = self.slots.get(index as usize)?;
-            can_free(slot).then_some(slot.charged)
-        };
-        if let Some(found) = self.largest.find(memory) {
-            return Some(found);
-        }
-        self.largest
-            .look(those.map(|(index, s)| (s.charged, index as u32)));
-        self.largest.find(memory)
+        let found = self
+            .largest
+            .find(|index| memory(self.slots.get(index as usize)?));
+        found.or_else(|| self.largest.look(those.map(|(_, held)| held)))
     }
 
     /// Sets what an association holds. Gives what it held before.
@@ -289,6 +281,7 @@ impl AssociationTable {
             self.by_tag.shrink_to_fit();
             self.by_peer.shrink_to_fit();
             self.hosts.give_back();
+            self.largest = Largest::default();
         }
         passed
     }

@@ -188,6 +188,9 @@ fn a_window_is_seven_eighths_of_the_max_min_share_while_memory_is_scarce() {
         window - 10_000 < scarce && scarce < window,
         "{scarce} of {window}"
     );
+    large.iter().for_each(|s| v.keeps(s, 0));
+    let again = windows(&mut v, 6002).pop().unwrap();
+    assert_eq!(again, free, "there is enough again");
 }
 
 /// So many associations that a share is less than one takes by itself: what comes in order is taken all the same, a
@@ -343,6 +346,7 @@ fn what_breaks_the_ceiling_goes_at_once() {
     v.keeps(second, each - 200);
     shoot(&mut v, &mut honest, &in_order(1));
     assert_eq!(v.endpoint.endpoint_stats().shed, 1);
+    assert!(v.endpoint.memory() <= part(all, 15));
     // It is the one that held most.
     assert_eq!(v.gone, [first.id]);
     assert!(v.holds_of(&honest) > 1400);

@@ -3,7 +3,7 @@
 use super::stranger::Stranger;
 use super::{State, at, state};
 use crate::error::Closed;
-use byway_core::{Event, LossReason};
+use byway_core::{AssocId, Event, LossReason};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +21,14 @@ fn crowd(state: &mut State, associations: u16) -> Vec<Stranger> {
             Stranger::up(state, at(u64::from(n) * 10), address)
         })
         .collect()
+}
+
+/// The association that waits, which the application holds from now on.
+fn accepted(state: &mut State) -> AssocId {
+    match state.poll_accept(Waker::noop()) {
+        Poll::Ready(Some(id)) => id,
+        _ => panic!("an association waits"),
+    }
 }
 
 /// What the entries keep, counted one by one.
@@ -64,9 +72,7 @@ fn what_strangers_say_in_a_backlog_is_charged_and_stays_below_the_ceiling() {
 fn the_reason_of_an_end_is_charged_until_the_handle_is_dropped() {
     let mut state = state(8, |_| {});
     let stranger = &crowd(&mut state, 1)[0];
-    let Poll::Ready(Some(id)) = state.poll_accept(Waker::noop()) else {
-        panic!("an association waits");
-    };
+    let id = accepted(&mut state);
     let before = state.core.memory();
     stranger.send(&mut state, at(1000), |b| {
         b.abort(false, |causes| {
@@ -96,12 +102,7 @@ fn the_reason_of_an_end_is_charged_until_the_handle_is_dropped() {
 fn what_the_application_keeps_is_charged_and_shed_with_the_association() {
     let mut state = state(8, |c| c.max_memory = MAX_MEMORY);
     let mut crowd = crowd(&mut state, 3);
-    let ids: Vec<_> = (0..3)
-        .map(|_| match state.poll_accept(Waker::noop()) {
-            Poll::Ready(Some(id)) => id,
-            _ => panic!("an association waits"),
-        })
-        .collect();
+    let ids: Vec<_> = (0..3).map(|_| accepted(&mut state)).collect();
     let now = at(1000);
     // One of them has unread messages, too.
     for _ in 0..20 {
@@ -139,9 +140,7 @@ fn what_the_application_keeps_is_charged_and_shed_with_the_association() {
 fn what_was_shed_with_unread_messages_was_not_shut_down() {
     let mut state = state(8, |c| c.max_memory = MAX_MEMORY);
     let mut crowd = crowd(&mut state, 1);
-    let Poll::Ready(Some(id)) = state.poll_accept(Waker::noop()) else {
-        panic!("an association waits");
-    };
+    let id = accepted(&mut state);
     let now = at(1000);
     crowd[0].say(&mut state, now, 1000);
     crowd[0].shut_down(&mut state, now);
@@ -190,9 +189,7 @@ fn what_waits_to_be_accepted_and_has_ended_gives_way() {
 fn who_reads_late_what_an_ended_association_left_is_told_that_it_was_lost() {
     let mut state = state(8, |c| c.max_memory = MAX_MEMORY);
     let mut crowd = crowd(&mut state, 1);
-    let Poll::Ready(Some(id)) = state.poll_accept(Waker::noop()) else {
-        panic!("an association waits");
-    };
+    let id = accepted(&mut state);
     let now = at(1000);
     crowd[0].say(&mut state, now, 1000);
     crowd[0].send(&mut state, now, |b| b.abort(false, |_| {}));

@@ -152,7 +152,7 @@ const BY_DEFAULT: Ceiling = Ceiling {
     words: &[],
     least: 0.0,
 };
-/// One that the attacks reach. Above seven eighths of the account chunks behind a gap are dropped, and the account has
+/// One that the attacks reach. Above seven eighths of the account DATA beyond a share is dropped, and the account has
 /// more than is resident.
 const LOW: Ceiling = Ceiling {
     kib: 64.0 * MIB,
