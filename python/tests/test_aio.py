@@ -302,22 +302,39 @@ def test_paths_and_events_have_types_and_units() -> None:
     run(main)
 
 
-def test_an_association_that_takes_all_memory_is_lost_by_that_name() -> None:
+def test_the_association_that_holds_most_is_lost_when_memory_is_out() -> None:
+    async def send_all(association: aio.Association) -> byway.AssociationLost:
+        with pytest.raises(byway.AssociationLost) as lost:
+            while True:
+                await association.send(bytes(10_000))
+        return lost.value
+
     async def main() -> None:
         settings = {"buffer.receive": "8 MiB"}
-        async with (
-            await aio.bind("127.0.0.1:0", port=7, settings=settings, max_memory=512 << 10) as server,
-            await aio.bind("127.0.0.1:0") as client,
-        ):
-            association = await client.connect(server.addresses, port=7)
-            accepted = await server.accept()
-            with pytest.raises(byway.AssociationLost) as lost:
-                while True:
-                    await association.send(bytes(10_000))
-            assert lost.value.cause == "aborted by peer"
-            with pytest.raises(byway.AssociationLost) as lost:
-                await accepted.wait_closed()
-            assert lost.value.cause == "out of memory"
+        async with contextlib.AsyncExitStack() as opened:
+            server = await opened.enter_async_context(
+                await aio.bind("127.0.0.1:0", port=7, settings=settings, max_memory=512 << 10)
+            )
+            # Nobody reads. One alone waits when it holds its share; the half of it that each of two may hold and the
+            # share of the third are more than there is.
+            senders, associations, accepted = [], [], []
+            for host in (2, 3, 4):
+                client = await opened.enter_async_context(await aio.bind(f"127.0.0.{host}:0"))
+                associations.append(await client.connect(server.addresses, port=7))
+                accepted.append(await server.accept())
+                senders.append(asyncio.create_task(send_all(associations[-1])))
+                if host == 2:
+                    done, _ = await asyncio.wait(senders, timeout=0.5)
+                    assert not done
+            ended, _ = await asyncio.wait(senders, return_when=asyncio.FIRST_COMPLETED)
+            for sender in ended:
+                assert sender.result().cause == "aborted by peer"
+                with pytest.raises(byway.AssociationLost) as lost:
+                    await accepted[senders.index(sender)].wait_closed()
+                assert lost.value.cause == "out of memory"
+            for association in associations:
+                association.abort()
+            await asyncio.wait(senders)
 
     run(main)
 
