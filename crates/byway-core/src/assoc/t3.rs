@@ -82,7 +82,7 @@ impl Association {
         let flight = p.window().flight;
         let (mut largest, mut surely_lost) = (0, SmallVec::<[u64; 8]>::new());
         self.send.ledger.lose_path(path, |seq, r| {
-            p.recovery.count_lost(seq);
+            p.recovery.count_lost(seq, r);
             p.lose_chunk(r.bytes, r.payload.len());
             largest = largest.max(r.bytes);
             if concurrent {

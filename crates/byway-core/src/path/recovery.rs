@@ -4,6 +4,7 @@ use super::{RackState, Window};
 use crate::cc::prr::{Delivery, Prr};
 use crate::config::Config;
 use crate::policy::spurious::Reduction;
+use crate::send::record::Record;
 use crate::time::{Duration, Instant};
 
 /// Losses that a path has not recovered from (section 7.2.4).
@@ -80,9 +81,9 @@ impl Recovery {
 
     /// A chunk counts as lost, in a recovery that may prove to be spurious.
     #[inline]
-    pub(crate) fn count_lost(&mut self, seq: u64) {
+    pub(crate) fn count_lost(&mut self, seq: u64, chunk: &Record) {
         if let Some(r) = &mut self.reduction {
-            r.lost(seq);
+            r.lost(seq, chunk.reneged);
         }
     }
 

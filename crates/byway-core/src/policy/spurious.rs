@@ -15,6 +15,9 @@
 //! that was under way: then the SACKs were lost, and perhaps data, too. What did not leave
 //! again stays in flight. Off by default.
 //!
+//! A chunk whose acknowledgement the peer took back (RFC 9260 section 6.2.1) is really gone from there. With one among the
+//! losses nothing is undone.
+//!
 //! A peer that lies about duplicates gets the window that it had before (RFC 3708
 //! section 5).
 
@@ -48,6 +51,8 @@ pub(crate) struct Reduction {
     doubted: SmallVec<[u64; 8]>,
     /// More were lost than are remembered.
     too_many: bool,
+    /// The peer reneged on one of the losses.
+    reneged: bool,
     /// A chunk arrived that had not left again.
     unsent_arrived: bool,
     /// Some loss was refuted.
@@ -71,6 +76,7 @@ impl Reduction {
             end,
             doubted: SmallVec::new(),
             too_many: false,
+            reneged: false,
             unsent_arrived: false,
             refuted: false,
         }
@@ -90,6 +96,7 @@ impl Reduction {
             ),
             doubted: first.doubted,
             too_many: first.too_many,
+            reneged: first.reneged,
             refuted: first.refuted,
             ..self
         }
@@ -99,8 +106,9 @@ impl Reduction {
         now.since(self.at) <= self.lasts
     }
 
-    /// A chunk counts as lost.
-    pub(crate) fn lost(&mut self, seq: u64) {
+    /// A chunk counts as lost. `reneged`: the peer had acknowledged it and took that back.
+    pub(crate) fn lost(&mut self, seq: u64, reneged: bool) {
+        self.reneged |= reneged;
         if self.doubted.len() >= MOST {
             self.too_many = true;
         } else if !self.doubted.contains(&seq) {
@@ -125,7 +133,8 @@ impl Reduction {
     pub(crate) fn verdict(&self, now: Instant, covered: u64) -> Option<(u32, u32)> {
         let all = self.doubted.is_empty() && !self.too_many;
         let by_frto = self.sign == Sign::Timeout && self.unsent_arrived && covered < self.end;
-        (self.refuted && (all || by_frto) && self.is_fresh(now)).then_some(self.before)
+        (self.refuted && !self.reneged && (all || by_frto) && self.is_fresh(now))
+            .then_some(self.before)
     }
 
     /// The SACK is dealt with: what it refuted does not refute a timeout later.
@@ -144,7 +153,7 @@ mod tests {
         let at = Instant::from_millis(1000);
         let mut r = Reduction::new(sign, (20_000, 9000), (at, Duration::from_secs(1)), 10);
         for seq in 5..8 {
-            r.lost(seq);
+            r.lost(seq, false);
         }
         r
     }
@@ -198,7 +207,7 @@ mod tests {
             20,
         );
         let mut both = second.again(Some(reduction(Sign::Loss)), 5);
-        both.lost(12);
+        both.lost(12, false);
         for seq in [5, 6, 7] {
             both.refute(seq, false);
         }
@@ -208,10 +217,32 @@ mod tests {
     }
 
     #[test]
+    fn what_the_peer_reneged_on_is_lost() {
+        let now = Instant::from_millis(1500);
+        for (reneged, expected) in [(false, Some((20_000, 9000))), (true, None)] {
+            let mut r = reduction(Sign::Timeout);
+            r.lost(8, reneged);
+            r.refute(5, true);
+            assert_eq!(r.verdict(now, 6), expected, "{reneged}");
+            // A second fall of the window forgets it no more than the first.
+            let at = Instant::from_millis(1500);
+            let second = Reduction::new(
+                Sign::Timeout,
+                (5000, 5000),
+                (at, Duration::from_secs(1)),
+                10,
+            );
+            let mut both = second.again(Some(r), 6);
+            both.refute(6, true);
+            assert_eq!(both.verdict(now, 7), expected, "{reneged}, again");
+        }
+    }
+
+    #[test]
     fn too_many_losses_are_not_undone() {
         let mut r = reduction(Sign::Loss);
         for seq in 10..10 + MOST as u64 {
-            r.lost(seq);
+            r.lost(seq, false);
         }
         for seq in 0..10 + MOST as u64 {
             r.refute(seq, false);

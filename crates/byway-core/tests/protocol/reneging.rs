@@ -115,3 +115,38 @@ fn a_peer_that_takes_back_over_and_over_gets_no_flood() {
         );
     }
 }
+
+/// What it takes back is gone from it. That a retransmission is acknowledged sooner than the least round trip does not show
+/// that the timeout was spurious then: the rest leaves as slow start lets it, and not one chunk for each T3-rtx. Its
+/// SACKs have no gap blocks, so that nothing else finds the losses.
+#[test]
+fn a_timeout_after_a_reneging_is_never_spurious() {
+    let mut c = probing();
+    c.retransmission.undo_spurious = true;
+    let mut p = Pair::up(1, &c);
+    p.lose(|q| q.from == Z || q.text.contains("DATA"));
+    for _ in 0..4 {
+        p.send(A, Message::new(0, vec![7; 1000]));
+    }
+    let before = p.reader.tsn(A, 0);
+    // A round trip of 50 ms.
+    p.run(50);
+    p.inject(A, 0, |b| b.sack(before, 1 << 20, &[(2, 4)], &[]));
+    p.inject(A, 0, |b| b.sack(before, 1 << 20, &[], &[]));
+    p.take_drawings();
+    let (mut acked, mut waited) = (0, 0);
+    while acked < 4 {
+        p.run(1);
+        let drawn = p.take_drawings_with(&["DATA"]).concat();
+        // All that came in order.
+        while drawn.contains(&format!("DATA {} ", acked + 1)) {
+            acked += 1;
+        }
+        if !drawn.is_empty() {
+            let cumulative = byway_wire::Tsn(before.0.wrapping_add(acked));
+            p.inject(A, 0, |b| b.sack(cumulative, 1 << 20, &[], &[]));
+        }
+        waited += 1;
+        assert!(waited < 1100, "{acked} of 4 in {waited} ms");
+    }
+}

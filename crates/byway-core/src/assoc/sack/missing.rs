@@ -83,7 +83,7 @@ impl Association {
             if let (Some(e), Some(cfg)) = (&mut *estimating, estimate) {
                 e.lost(seq, r.path, p.window().flight, p, now, cfg);
             }
-            p.recovery.count_lost(seq);
+            p.recovery.count_lost(seq, r);
             p.lose_chunk(r.bytes, r.payload.len());
             let s = &mut on_path[r.path.index()];
             if p.timers.chunk_gone(seq) {

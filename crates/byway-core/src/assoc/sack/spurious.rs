@@ -43,7 +43,10 @@ impl Association {
         };
         let groups = self.send.ledger.lost().groups().iter();
         for g in groups.filter(|g| g.path == id && g.cause == cause) {
-            g.seqs().for_each(|seq| this.lost(seq));
+            for seq in g.seqs() {
+                let reneged = self.send.ledger.get(seq).is_some_and(|r| r.reneged);
+                this.lost(seq, reneged);
+            }
         }
         p.recovery.reduction = Some(Box::new(this));
     }
