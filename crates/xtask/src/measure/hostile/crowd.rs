@@ -26,8 +26,8 @@ const IN_EACH: usize = 1000;
 /// Newcomers by ticket of one round. A host may ask 256 at once and 20 a second.
 const NEWCOMERS: usize = 100;
 
-/// Strangers whose secret is wrong: what is refused of them between two looks, at least. Their host may be refused a
-/// hundred a second.
+/// Strangers whose secret is wrong: what is refused of them between two looks, at least. Their host may be refused
+/// 25 a second.
 const LEAST_REFUSED: u64 = 100;
 
 /// A crowd of `hold`.
