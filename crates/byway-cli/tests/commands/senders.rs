@@ -159,6 +159,13 @@ fn split_and_repeated_acknowledgements_open_no_window_faster() {
     end(server);
 }
 
+/// How many TSNs have come without a gap, from the first one on.
+fn in_order(come: &BTreeSet<u32>, first: u32) -> u32 {
+    (0..)
+        .take_while(|n| come.contains(&first.wrapping_add(*n)))
+        .count() as u32
+}
+
 /// 23: what was reported by gap blocks and then is missing leaves again.
 #[test]
 fn what_a_peer_takes_back_leaves_again() {
@@ -177,11 +184,10 @@ fn what_a_peer_takes_back_leaves_again() {
         let carried = carried(&bytes);
         assert!(!carried.aborted);
         again.extend(carried.data.iter().map(|d| d.0));
-        let come = |n: &u32| again.contains(&begins.wrapping_add(*n));
-        let in_order = (0..).take_while(come).count() as u32;
+        let in_order = in_order(&again, begins);
         // The rest as it has come.
         let gaps: Vec<(u16, u16)> = (in_order..in_order + 64)
-            .filter(come)
+            .filter(|n| again.contains(&begins.wrapping_add(*n)))
             .map(|n| (n - in_order + 1) as u16)
             .map(|offset| (offset, offset))
             .collect();
@@ -261,8 +267,7 @@ impl TwoPaths {
                 }
                 if !carried.data.is_empty() {
                     let begins = self.raw.tsn;
-                    let come = |n: &u32| self.come.contains(&begins.wrapping_add(*n));
-                    let count = (0..).take_while(come).count() as u32;
+                    let count = in_order(&self.come, begins);
                     let cumulative = Tsn(begins.wrapping_add(count).wrapping_sub(1));
                     let sack = |b: &mut byway_wire::PacketBuilder<'_>| {
                         b.sack(cumulative, 20_000, &[], &[]);

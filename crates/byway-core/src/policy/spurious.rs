@@ -147,11 +147,16 @@ impl Reduction {
 mod tests {
     use super::*;
 
+    /// A window fell from `before` at this millisecond, with `end` one past what was under way. A second passes until it stays.
+    fn fell(sign: Sign, before: (u32, u32), ms: u64, end: u64) -> Reduction {
+        let at = Instant::from_millis(ms);
+        Reduction::new(sign, before, (at, Duration::from_secs(1)), end)
+    }
+
     /// A reduction at 1 s from a window of 20,000 bytes, with the chunks 5 to 7 lost and
     /// 10 under way.
     fn reduction(sign: Sign) -> Reduction {
-        let at = Instant::from_millis(1000);
-        let mut r = Reduction::new(sign, (20_000, 9000), (at, Duration::from_secs(1)), 10);
+        let mut r = fell(sign, (20_000, 9000), 1000, 10);
         for seq in 5..8 {
             r.lost(seq, false);
         }
@@ -200,12 +205,7 @@ mod tests {
     #[test]
     fn reductions_one_after_the_other_are_undone_together() {
         let at = Instant::from_millis(1500);
-        let second = Reduction::new(
-            Sign::Loss,
-            (14_000, 14_000),
-            (at, Duration::from_secs(1)),
-            20,
-        );
+        let second = fell(Sign::Loss, (14_000, 14_000), 1500, 20);
         let mut both = second.again(Some(reduction(Sign::Loss)), 5);
         both.lost(12, false);
         for seq in [5, 6, 7] {
@@ -225,13 +225,7 @@ mod tests {
             r.refute(5, true);
             assert_eq!(r.verdict(now, 6), expected, "{reneged}");
             // A second fall of the window forgets it no more than the first.
-            let at = Instant::from_millis(1500);
-            let second = Reduction::new(
-                Sign::Timeout,
-                (5000, 5000),
-                (at, Duration::from_secs(1)),
-                10,
-            );
+            let second = fell(Sign::Timeout, (5000, 5000), 1500, 10);
             let mut both = second.again(Some(r), 6);
             both.refute(6, true);
             assert_eq!(both.verdict(now, 7), expected, "{reneged}, again");

@@ -1,8 +1,26 @@
 //! A peer that takes back what it acknowledged by gap blocks (RFC 9260 section 6.2.1, D4).
 
 use crate::common::{A, Pair, Z, plain, probing};
-use byway_core::config::ConcurrentConfig;
+use byway_core::config::{ConcurrentConfig, Config};
 use byway_core::{Message, PathId};
+use byway_wire::Tsn;
+
+/// TSN 1 to 4 are under way, and nothing arrives. Also the TSN before them.
+fn four_under_way(paths: usize, config: &Config) -> (Pair, Tsn) {
+    let mut p = Pair::up(paths, config);
+    p.lose(|q| q.from == Z || q.text.contains("DATA"));
+    for _ in 0..4 {
+        p.send(A, Message::new(0, vec![7; 1000]));
+    }
+    let before = p.reader.tsn(A, 0);
+    (p, before)
+}
+
+/// The peer's SACK of TSN `cumulative` and of gap blocks, by the first path.
+fn sack(p: &mut Pair, before: Tsn, cumulative: u32, gaps: &[(u16, u16)]) {
+    let cumulative = Tsn(before.0.wrapping_add(cumulative));
+    p.inject(A, 0, |b| b.sack(cumulative, 1 << 20, gaps, &[]));
+}
 
 /// TSN 1 is on path 1, TSN 2 and 3 are on path 0. What SACKs give and take on the one path
 /// must leave T3-rtx of the other running: data outstanding is retransmitted at last.
@@ -22,11 +40,10 @@ fn t3_runs_on_every_path_with_data_after_a_reneging_over_two() {
             m.path = Some(PathId(path));
             p.send(A, m);
         }
-        let first = p.reader.tsn(A, 0);
-        let before = |n: u32| byway_wire::Tsn(first.0.wrapping_add(n));
-        p.inject(A, 0, |b| b.sack(before(0), 1 << 20, &[(2, 2)], &[]));
-        p.inject(A, 0, |b| b.sack(before(0), 1 << 20, &[], &[]));
-        p.inject(A, 0, |b| b.sack(before(cumulative), 1 << 20, gaps, &[]));
+        let before = p.reader.tsn(A, 0);
+        sack(&mut p, before, 0, &[(2, 2)]);
+        sack(&mut p, before, 0, &[]);
+        sack(&mut p, before, cumulative, gaps);
         let flight = p.path(A, 0).flight + p.path(A, 1).flight;
         assert_ne!(flight, 0, "something is outstanding");
         p.heal();
@@ -48,18 +65,13 @@ fn a_sack_that_was_overtaken_takes_nothing_back() {
         let mut c = plain();
         c.concurrent = Some(ConcurrentConfig::default());
         c.retransmission.undo_spurious = undo;
-        let mut p = Pair::up(2, &c);
-        p.lose(|q| q.from == Z || q.text.contains("DATA"));
-        for _ in 0..4 {
-            p.send(A, Message::new(0, vec![7; 1000]));
-        }
-        let before = p.reader.tsn(A, 0);
-        let sack = |p: &mut Pair, gaps: &[(u16, u16)]| {
-            p.inject(A, 0, |b| b.sack(before, 1 << 20, gaps, &[]));
+        let (mut p, before) = four_under_way(2, &c);
+        let flight_after = |p: &mut Pair, gaps: &[(u16, u16)]| {
+            sack(p, before, 0, gaps);
             (p.path(A, 0).flight + p.path(A, 1).flight).div_ceil(1016)
         };
-        assert_eq!(sack(&mut p, &[(2, 4)]), 1);
-        assert_eq!(sack(&mut p, &[(2, 3)]), expected, "{undo}");
+        assert_eq!(flight_after(&mut p, &[(2, 4)]), 1);
+        assert_eq!(flight_after(&mut p, &[(2, 3)]), expected, "{undo}");
     }
 }
 
@@ -70,19 +82,13 @@ fn a_peer_that_reneges_is_believed_in_the_end() {
     let mut c = plain();
     c.concurrent = Some(ConcurrentConfig::default());
     c.retransmission.undo_spurious = true;
-    let mut p = Pair::up(2, &c);
-    p.lose(|q| q.from == Z || q.text.contains("DATA"));
-    for _ in 0..4 {
-        p.send(A, Message::new(0, vec![7; 1000]));
-    }
-    let first = p.reader.tsn(A, 0);
-    let after = |n: u32| byway_wire::Tsn(first.0.wrapping_add(n));
-    p.inject(A, 0, |b| b.sack(after(0), 1 << 20, &[(2, 4)], &[]));
+    let (mut p, before) = four_under_way(2, &c);
+    sack(&mut p, before, 0, &[(2, 4)]);
     // TSN 1 arrives, and 3 is taken back.
-    p.inject(A, 0, |b| b.sack(after(2), 1 << 20, &[(2, 2)], &[]));
+    sack(&mut p, before, 2, &[(2, 2)]);
     assert_ne!(p.path(A, 0).flight + p.path(A, 1).flight, 0);
     // All has arrived; then 3 is taken back.
-    p.inject(A, 0, |b| b.sack(after(2), 1 << 20, &[], &[]));
+    sack(&mut p, before, 2, &[]);
     p.heal();
     p.take_drawings();
     p.run(5000);
@@ -93,17 +99,12 @@ fn a_peer_that_reneges_is_believed_in_the_end() {
 /// does not. One chunk left a thousand times in a second.
 #[test]
 fn a_peer_that_takes_back_over_and_over_gets_no_flood() {
-    let mut p = Pair::up(1, &probing());
-    p.lose(|q| q.from == Z || q.text.contains("DATA"));
-    for _ in 0..4 {
-        p.send(A, Message::new(0, vec![7; 1000]));
-    }
-    let before = p.reader.tsn(A, 0);
+    let (mut p, before) = four_under_way(1, &probing());
     for _ in 0..250 {
         p.run(2);
-        p.inject(A, 0, |b| b.sack(before, 1 << 20, &[(2, 4)], &[]));
+        sack(&mut p, before, 0, &[(2, 4)]);
         p.run(2);
-        p.inject(A, 0, |b| b.sack(before, 1 << 20, &[], &[]));
+        sack(&mut p, before, 0, &[]);
     }
     let drawn = p.take_drawings_with(&["DATA"]);
     for tsn in 1..=4 {
@@ -123,16 +124,11 @@ fn a_peer_that_takes_back_over_and_over_gets_no_flood() {
 fn a_timeout_after_a_reneging_is_never_spurious() {
     let mut c = probing();
     c.retransmission.undo_spurious = true;
-    let mut p = Pair::up(1, &c);
-    p.lose(|q| q.from == Z || q.text.contains("DATA"));
-    for _ in 0..4 {
-        p.send(A, Message::new(0, vec![7; 1000]));
-    }
-    let before = p.reader.tsn(A, 0);
+    let (mut p, before) = four_under_way(1, &c);
     // A round trip of 50 ms.
     p.run(50);
-    p.inject(A, 0, |b| b.sack(before, 1 << 20, &[(2, 4)], &[]));
-    p.inject(A, 0, |b| b.sack(before, 1 << 20, &[], &[]));
+    sack(&mut p, before, 0, &[(2, 4)]);
+    sack(&mut p, before, 0, &[]);
     p.take_drawings();
     let (mut acked, mut waited) = (0, 0);
     while acked < 4 {
@@ -143,8 +139,7 @@ fn a_timeout_after_a_reneging_is_never_spurious() {
             acked += 1;
         }
         if !drawn.is_empty() {
-            let cumulative = byway_wire::Tsn(before.0.wrapping_add(acked));
-            p.inject(A, 0, |b| b.sack(cumulative, 1 << 20, &[], &[]));
+            sack(&mut p, before, acked, &[]);
         }
         waited += 1;
         assert!(waited < 1100, "{acked} of 4 in {waited} ms");
